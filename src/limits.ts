@@ -1,0 +1,44 @@
+/**
+ * Every bound of the system in one place. Names end in the unit. Relations between bounds are asserted
+ * at load, below.
+ */
+import { invariant } from './invariant.ts'
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+export const limits = {
+  /** Broker ids run from 1 to this; shared arrays have a row for each. */
+  brokersMax: 16,
+  /** Replicas of one partition. */
+  replicationFactorMax: 8,
+  /** Partitions of a cluster for which shared words are laid out at open, unless configured. */
+  partitionsDefaultMax: 16_384,
+  /** Producers (threads or handles) that may claim ring space at the same time. */
+  producersMax: 64,
+
+  /** Smallest and largest shared ring of one broker. */
+  ringBytesMin: 256 * KiB,
+  ringBytesDefault: 64 * MiB,
+  ringBytesMax: 1024 * MiB,
+  /** A batch, and so a claim, may take this share of a ring at most. */
+  ringClaimShareMax: 1 / 4,
+  /** Acknowledgements a producer may have outstanding at one broker. */
+  acksOutstandingMax: 65_536,
+
+  /** Kafka's `max.message.bytes` default; a batch of a producer is refused above it. */
+  batchBytesDefaultMax: 1_048_588,
+  /** Largest batch that any reader believes in, whatever the file says. */
+  batchBytesMax: 256 * MiB,
+
+  /** What one broker thread does in one step before it looks elsewhere. */
+  leaderRoundBytesMax: 2 * MiB,
+  followerRoundBytesMax: 2 * MiB,
+  catchUpReadBytesDefault: 1 * MiB,
+
+  /** Open segment files a broker thread keeps at most; the least recently used are closed. */
+  openFilesPerBrokerMax: 6_000,
+} as const
+
+invariant(limits.ringBytesMin * limits.ringClaimShareMax >= 64 * KiB, 'a claim holds a batch')
+invariant(limits.leaderRoundBytesMax < limits.ringBytesDefault / 4, 'a round is a part of the ring')
