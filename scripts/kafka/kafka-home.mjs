@@ -1,6 +1,6 @@
 /**
- * Where Apache Kafka's jars are, and how they get there. The jars are a judge of the files and a maker
- * of test data; they are fetched by Maven on demand and never committed.
+ * Where Apache Kafka's jars are, and how they get there. The jars are a judge of our files and a
+ * maker of test data; they are fetched by Maven on demand and never committed.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -34,8 +34,8 @@ export function kafkaObstacle() {
 }
 
 /**
- * Fetches the jars unless they are there. They are copied beside their place and renamed into it, so
- * that an interrupted fetch is never taken for a whole one.
+ * Fetches the jars unless they are there. They are copied beside their place and renamed into it,
+ * so that an interrupted fetch is never taken for a whole one.
  *
  * @throws {Error} with Maven's output when it fails
  */
