@@ -1,0 +1,41 @@
+import type { CatchUpResult } from '../result.ts'
+import { type Html, html } from './html.ts'
+import { formatCount, formatDuration, formatSignedPercent } from './quantity.ts'
+import { scenarioOf, verdictOf } from './words.ts'
+
+/** The head of the page: what came out, and the three times side by side. */
+export function verdictSection(result: CatchUpResult): Html {
+  const verdict = verdictOf(result)
+  return html`<section class="card verdict ${verdict.tone}" aria-labelledby="headline">
+<div><span class="badge">${verdict.badge}</span>
+<h1 id="headline">${verdict.headline}</h1>
+<p>${verdict.story}</p>
+<p class="scenario">${scenarioOf(result.scenario)}</p></div>
+${comparison(result, verdict.prediction)}
+</section>`
+}
+
+function comparison(result: CatchUpResult, sentence: string): Html {
+  const { predicted, catchUpMs, predictionError } = result
+  if (predicted === null) return html`<div class="compare"><p class="note">${sentence}</p></div>`
+  const bars = [
+    { label: 'Measured', ms: catchUpMs, fill: 'var(--series-1)' },
+    { label: 'Predicted', ms: predicted.catchUpMs, fill: 'var(--series-2)' },
+    { label: 'Naive', ms: predicted.naiveMs, fill: 'var(--muted)' },
+  ]
+  const longest = Math.max(1, ...bars.map(({ ms }) => ms ?? 0))
+  const rows = bars.map(({ label, ms, fill }) => {
+    const width = ms === null ? 0 : (ms / longest) * 100
+    const bar = ms === null ? html`` : html`<i style="--w:${width.toFixed(1)}%;--fill:${fill}"></i>`
+    const value = ms === null ? 'never' : formatDuration(ms)
+    return html`<dt>${label}</dt><dd aria-hidden="true">${bar}</dd><dd class="value">${value}</dd>`
+  })
+  return html`<dl class="compare">${rows}
+<dd class="note value">${predictionError === null ? '' : `Prediction error ${formatSignedPercent(predictionError)}`}${repetitionNote(result)}</dd></dl>`
+}
+
+function repetitionNote({ repetitions }: CatchUpResult): string {
+  if (repetitions === undefined) return ''
+  const { low, high, median } = repetitions.catchUpMs
+  return ` · ${formatCount(repetitions.count)} repetitions: median ${formatDuration(median)}, 95 % from ${formatDuration(low)} to ${formatDuration(high)}`
+}
