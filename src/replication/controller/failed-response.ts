@@ -1,0 +1,33 @@
+/** The answer to a request that failed as a whole. */
+import type { ErrorCode } from '../../errors.ts'
+import type {
+  ControllerRequest,
+  ControllerResponse,
+  SubscribeMetadataRequest,
+} from '../messages.ts'
+
+export function failedResponse(
+  request: Exclude<ControllerRequest, SubscribeMetadataRequest>,
+  error: ErrorCode,
+): ControllerResponse {
+  const { correlationId } = request
+  switch (request.type) {
+    case 'alterPartition':
+      return { type: 'alterPartitionResponse', correlationId, error, items: [] }
+    case 'registerBroker':
+      return { type: 'registerBrokerResponse', correlationId, error, brokerEpoch: -1 }
+    case 'createTopic': {
+      const detail = `topic '${request.topic}' was not created`
+      return { type: 'createTopicResponse', correlationId, error, detail, topicId: '' }
+    }
+    case 'brokerHeartbeat':
+      return {
+        type: 'brokerHeartbeatResponse',
+        correlationId,
+        error,
+        isCaughtUp: false,
+        isFenced: true,
+        shouldShutDown: false,
+      }
+  }
+}

@@ -1,0 +1,22 @@
+/** What the controller needs of its log, so that tests and the simulation can stand in for the disk. */
+import type { MetadataRecord } from './metadata-records.ts'
+
+export interface MetadataLogPort {
+  /** Exclusive end: offset of the next record. */
+  readonly endOffset: number
+  /**
+   * Appends records as one batch: after a crash either all of them are there or none.
+   *
+   * @returns offset of the first.
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then nothing was appended.
+   */
+  append(records: readonly MetadataRecord[]): number
+  /**
+   * Visits the records from an offset to the end, in order.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE
+   */
+  replay(fromOffset: number, visit: (record: MetadataRecord, offset: number) => void): void
+  /** Makes what is appended durable when the flush policy says so; whether it did anything. */
+  flushIfDue(nowMs: number): boolean
+}
