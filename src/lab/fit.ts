@@ -1,0 +1,170 @@
+/**
+ * What a disk read of the follower costs, learned from the first reads of the run itself: T(b) = a + b/c
+ * with a fixed part a and a copy bandwidth c.
+ *
+ * The line is Theil and Sen's (median of the slopes between pairs, then median of what is left), which a
+ * few stalled reads cannot bend. A median says what a read usually takes, though, and catching up takes
+ * the sum: `meanFactor` is what the stalls add to it.
+ */
+import { TidemarkError } from '../errors.ts'
+import type { FittedFrom } from './result.ts'
+import { median, quantilesOf } from './statistics.ts'
+
+/** One disk read: bytes above 0, and the time of read, check and write. Same length. */
+export interface ReadSamples {
+  readonly bytes: ArrayLike<number>
+  readonly ms: ArrayLike<number>
+  /** When each read ended, milliseconds after the resume; tells the window. */
+  readonly atMs?: ArrayLike<number>
+}
+
+export type FitMethod =
+  /** Both parts come from the samples. */
+  | 'line'
+  /** Longer reads took no longer: all cost is the fixed part, the bandwidth only a lower bound. */
+  | 'constant'
+  /** The line met the axis below zero: all cost is bandwidth. */
+  | 'proportional'
+  /** Reads of one size cannot tell the parts: the bandwidth is `assumedCopyBytesPerSec`. */
+  | 'one-size'
+
+export interface ReadCostFit {
+  readonly setupMsPerRead: number
+  readonly copyBytesPerSec: number
+  /** Mean of the real times over mean of the fitted ones; a `slowdown` for predictions of sums. */
+  readonly meanFactor: number
+  /** Scatter of one read about the line, as a standard deviation, outliers included. */
+  readonly readDeviationMs: number
+  readonly fittedFrom: FittedFrom & { readonly method: FitMethod }
+}
+
+export interface FitOptions {
+  /** Bandwidth to go by where the samples cannot tell it; default 1.5 GB/s. */
+  readonly assumedCopyBytesPerSec?: number
+}
+
+/** Pairs grow with the square: 200 samples make 19,900, sorted in about 2 ms. */
+const pairSamplesMax = 200
+const assumedCopyBytesPerSecDefault = 1.5e9
+/** Sizes closer than this share of the largest are one size. */
+const sizeSpreadMin = 0.02
+
+/**
+ * @throws {TidemarkError} INVALID_ARGUMENT without samples, or with one that is not a size above 0 and a
+ *   time from 0.
+ */
+export function fitReadCost(samples: ReadSamples, options: FitOptions = {}): ReadCostFit {
+  const count = samples.bytes.length
+  checkSamples(samples)
+  const picked = pick(samples, pairSamplesMax)
+  const { setupMs, msPerByte, method } = line(
+    picked,
+    1000 / (options.assumedCopyBytesPerSec ?? assumedCopyBytesPerSecDefault),
+  )
+  let realMs = 0
+  let fittedMs = 0
+  let squares = 0
+  for (let index = 0; index < count; index++) {
+    const expectedMs = setupMs + msPerByte * samples.bytes[index]!
+    realMs += samples.ms[index]!
+    fittedMs += expectedMs
+    squares += (samples.ms[index]! - expectedMs) ** 2
+  }
+  return {
+    setupMsPerRead: setupMs,
+    copyBytesPerSec: 1000 / msPerByte,
+    meanFactor: fittedMs > 0 && realMs > 0 ? realMs / fittedMs : 1,
+    readDeviationMs: Math.sqrt(squares / count),
+    fittedFrom: { samples: count, windowMs: windowMs(samples), method },
+  }
+}
+
+interface Line {
+  readonly setupMs: number
+  readonly msPerByte: number
+  readonly method: FitMethod
+}
+
+interface Points {
+  readonly bytes: Float64Array
+  readonly ms: Float64Array
+}
+
+function line(points: Points, assumedMsPerByte: number): Line {
+  const { bytes, ms } = points
+  const [smallest, largest] = quantilesOf(bytes, [0, 1])
+  if (largest! - smallest! <= sizeSpreadMin * largest!) return oneSize(points, assumedMsPerByte)
+  const msPerByte = medianSlope(points)
+  if (!(msPerByte > 0)) {
+    // The fixed part is what reads take; the copy must fit into the quickest of them.
+    const quickest = quantilesOf(ms, [0.1])[0]!
+    const boundMsPerByte = Math.min(assumedMsPerByte, quickest / largest!) || assumedMsPerByte
+    return { ...through(points, boundMsPerByte), method: 'constant' }
+  }
+  const setupMs = median(ms.map((value, index) => value - msPerByte * bytes[index]!))
+  if (setupMs >= 0) return { setupMs, msPerByte, method: 'line' }
+  const perByte = median(ms.map((value, index) => value / bytes[index]!))
+  return { setupMs: 0, msPerByte: perByte, method: 'proportional' }
+}
+
+function oneSize(points: Points, assumedMsPerByte: number): Line {
+  const perByte = median(points.ms.map((value, index) => value / points.bytes[index]!))
+  const msPerByte = perByte > 0 ? Math.min(assumedMsPerByte, perByte) : assumedMsPerByte
+  return { ...through(points, msPerByte), method: 'one-size' }
+}
+
+/** The fixed part that goes with a given slope. */
+function through(points: Points, msPerByte: number): { setupMs: number; msPerByte: number } {
+  const rest = points.ms.map((value, index) => value - msPerByte * points.bytes[index]!)
+  return { setupMs: Math.max(0, median(rest)), msPerByte }
+}
+
+/** Pairs of nearly the same size say nothing but noise and are left out. */
+function medianSlope({ bytes, ms }: Points): number {
+  const slopes: number[] = []
+  const distanceMin = (sizeSpreadMin / 2) * quantilesOf(bytes, [1])[0]!
+  for (let first = 0; first < bytes.length; first++) {
+    for (let second = first + 1; second < bytes.length; second++) {
+      const distance = bytes[second]! - bytes[first]!
+      if (Math.abs(distance) < distanceMin) continue
+      slopes.push((ms[second]! - ms[first]!) / distance)
+    }
+  }
+  return median(slopes)
+}
+
+/** At most `countMax` samples, spread evenly over all. */
+function pick(samples: ReadSamples, countMax: number): Points {
+  const count = samples.bytes.length
+  const kept = Math.min(count, countMax)
+  const place = (index: number) => Math.floor((index * count) / kept)
+  return {
+    bytes: Float64Array.from({ length: kept }, (_, index) => samples.bytes[place(index)]!),
+    ms: Float64Array.from({ length: kept }, (_, index) => samples.ms[place(index)]!),
+  }
+}
+
+function windowMs({ atMs, ms }: ReadSamples): number {
+  if (atMs === undefined) {
+    let total = 0
+    for (let index = 0; index < ms.length; index++) total += ms[index]!
+    return total
+  }
+  return atMs[atMs.length - 1]!
+}
+
+function checkSamples({ bytes, ms, atMs }: ReadSamples): void {
+  const count = bytes.length
+  if (count === 0 || ms.length !== count || (atMs !== undefined && atMs.length !== count)) {
+    const lengths = `${count} sizes and ${ms.length} times`
+    throw new TidemarkError('INVALID_ARGUMENT', `read samples ${lengths}: as many, at least 1`)
+  }
+  for (let index = 0; index < count; index++) {
+    const sound =
+      bytes[index]! > 0 && ms[index]! >= 0 && Number.isFinite(bytes[index]! + ms[index]!)
+    if (sound) continue
+    const sample = `${bytes[index]} bytes in ${ms[index]} ms`
+    const allowed = 'must be bytes above 0 and a time from 0'
+    throw new TidemarkError('INVALID_ARGUMENT', `read sample ${index} of ${sample}: ${allowed}`)
+  }
+}
