@@ -1,0 +1,87 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type LimitOptions, measureLimit } from '../../src/lab/limit.ts'
+
+let directory: string
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tidemark-limit-'))
+})
+
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const small = (changes: Partial<LimitOptions> = {}): LimitOptions => ({
+  directory,
+  replicas: 3,
+  partitions: 5,
+  batchBytes: 4096,
+  recordBytes: 100,
+  totalBytes: 1_000_000,
+  flush: { kind: 'os' },
+  ...changes,
+})
+
+describe('measureLimit', () => {
+  it.each([
+    ['many partitions', { partitions: 300 }],
+    ['one partition, many batches a call', { partitions: 1 }],
+    ['one replica', { replicas: 1 }],
+    ['forced to disk after each call', { flush: { kind: 'batch' as const }, totalBytes: 40_000 }],
+    ['forced to disk every millisecond', { flush: { kind: 'interval' as const, ms: 1 } }],
+  ])('writes all bytes and leaves nothing behind: %s', async (_, changes) => {
+    const options = small(changes)
+    const limit = await measureLimit(options)
+    expect(limit.fileBytesPerReplica).toBeGreaterThanOrEqual(options.totalBytes)
+    expect(limit.fileBytesPerReplica).toBeLessThan(options.totalBytes + options.batchBytes)
+    expect(limit.bytesPerReplica).toBeGreaterThan(0.8 * limit.fileBytesPerReplica)
+    expect(limit.bytesPerReplica).toBeLessThan(limit.fileBytesPerReplica)
+    expect(limit.elapsedMs).toBeGreaterThan(0)
+    expect(limit.bytesPerSec).toBeCloseTo((limit.bytesPerReplica * 1000) / limit.elapsedMs, 3)
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  /** Stopping must not take as long as writing all of it would. */
+  const endless = 1_000_000_000_000
+
+  it.each([
+    ['before its directory is made', () => true],
+    ['before its threads have their files', () => readdirSync(directory).length === 1],
+    ['while it writes', () => writtenBytes() > 0],
+  ])('stops when told to, with the reason, and leaves nothing behind: %s', async (_, due) => {
+    const stop = new AbortController()
+    const measured = measureLimit(small({ totalBytes: endless, signal: stop.signal }))
+    const watch = setInterval(() => due() && stop.abort(new Error('enough')), 1)
+    await expect(measured).rejects.toThrow('enough')
+    clearInterval(watch)
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  function writtenBytes(): number {
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    return files
+      .filter((name) => name.endsWith('.log'))
+      .reduce((sum, name) => sum + statSync(join(directory, name)).size, 0)
+  }
+
+  it('names a directory that is not there', async () => {
+    const missing = join(directory, 'missing')
+    await expect(measureLimit(small({ directory: missing }))).rejects.toThrow(missing)
+  })
+
+  it.each([
+    ['replicas', { replicas: 0 }],
+    ['partitions', { partitions: 1.5 }],
+    ['batchBytes', { batchBytes: 100 }],
+    ['totalBytes', { totalBytes: -1 }],
+    ['recordBytes', { recordBytes: 5000 }],
+  ])('refuses a number out of range: %s', async (name, changes) => {
+    await expect(measureLimit(small(changes))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(name),
+    })
+  })
+})
