@@ -40,7 +40,7 @@ const msByUnit = new Map<string, number>([
 
 const quantityPattern = /^(\d+(?:\.\d+)?)\s*([a-zµ]*)$/i
 const quantityLengthMax = 40
-const valueShownMax = 60
+const valueShownMax = 200
 
 const sizeForms = 'a size such as 512, 64KB, 16KiB, 1MB or 2GB'
 const durationForms = 'a duration such as 250ms, 5s or 2m'
