@@ -72,6 +72,8 @@ describe('the check itself', () => {
     ['a package of another layer', `import { z } from 'zod'`],
     ['a path inside a package of another layer', `import { z } from 'zod/mini'`],
     ['a development package', `import { bench } from 'mitata'`],
+    ['a package that is loaded by require', `createRequire(import.meta.url)('zod')`],
+    ['a file of a package that is looked up', `require.resolve('uplot/dist/uPlot.min.css')`],
     ['a Node module of another layer', `import { Worker } from 'node:worker_threads'`],
     ['a Node module without its prefix', `import { readSync } from 'fs'`],
     ['a file outside src', `import { x } from '../../test/x.ts'`],

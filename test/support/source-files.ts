@@ -28,6 +28,9 @@ export interface ImportReference {
   readonly typeOnly: boolean
 }
 
+/** Callees that load the module, or find the file, which their argument names. */
+const loaders = /(^|\W)(require|createRequire\(.*\)|import\.meta\.resolve)(\.resolve)?$/s
+
 /** The `.ts`, `.js` and `.mjs` files below a folder of the repository, parsed, in order of path. */
 export function sourceFiles(folder: string): SourceFile[] {
   return filePaths(folder)
@@ -78,11 +81,14 @@ export function lineOf(file: SourceFile, position: number): number {
   return line
 }
 
-/** Static and dynamic imports, re-exports, and files named by `new URL('…', import.meta.url)`. */
+/**
+ * Static and dynamic imports, re-exports, what is loaded by `require` or looked up for it, and files
+ * named by `new URL('…', import.meta.url)`.
+ */
 export function importsOf(file: SourceFile): ImportReference[] {
   const found: ImportReference[] = []
   walk(file.tree, (node) => {
-    const source = importSource(node)
+    const source = importSource(file, node)
     if (source === undefined) return
     found.push({
       specifier: source,
@@ -104,7 +110,7 @@ export function isRelative(specifier: string): boolean {
   return specifier.startsWith('./') || specifier.startsWith('../')
 }
 
-function importSource(node: SyntaxNode): string | undefined {
+function importSource(file: SourceFile, node: SyntaxNode): string | undefined {
   switch (node.type) {
     case 'ImportDeclaration':
     case 'ExportNamedDeclaration':
@@ -118,6 +124,11 @@ function importSource(node: SyntaxNode): string | undefined {
       if (callee.type !== 'Identifier' || callee.name !== 'URL' || args.length !== 2) return
       const text = literal(args[0])
       return text !== undefined && /\.(ts|js)$/.test(text) && isRelative(text) ? text : undefined
+    }
+    case 'CallExpression': {
+      const callee = node.callee as SyntaxNode
+      const args = node.arguments as SyntaxNode[]
+      return loaders.test(file.text.slice(callee.start, callee.end)) ? literal(args[0]) : undefined
     }
     default:
       return
