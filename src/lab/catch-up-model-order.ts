@@ -1,6 +1,6 @@
 /**
- * Which partition a follower reads next while it catches up. An order sees the lags of the simulation,
- * `baseBytes[i] + arrivalBytesPerMs[i] * nowMs`, and remembers who is still behind.
+ * Which partition a follower reads next while it catches up. An order sees the lags of the
+ * simulation, `baseBytes[i] + arrivalBytesPerMs[i] * nowMs`, and remembers who is still behind.
  */
 
 /** Lags of all partitions as straight lines in time; a read of b bytes lowers `baseBytes` by b. */
@@ -23,7 +23,7 @@ export interface ReadOrder {
   readonly stallReadsMax: number
 }
 
-/** Stalled reads that any order grants: the ring, whose polling shares the time, settles meanwhile. */
+/** Stalled reads that any order grants: meanwhile the ring, which shares the time, settles. */
 const settleReads = 200
 
 /** One chunk each in turn, by partition number. */
@@ -61,8 +61,8 @@ export class RoundRobinOrder implements ReadOrder {
 }
 
 /**
- * Smallest lag first where all partitions grow alike: the order of the lags then never changes, and a
- * partition once begun is read to its end.
+ * Smallest lag first where all partitions grow alike: the order of the lags then never changes, and
+ * a partition once begun is read to its end.
  */
 export class SortedOrder implements ReadOrder {
   count: number
@@ -85,10 +85,10 @@ export class SortedOrder implements ReadOrder {
 }
 
 /**
- * Smallest lag first where partitions grow at rates of their own, so that the order of the lags keeps
- * changing. Members lie sorted by rate in blocks of equal length. The smallest lag of a block, when it
- * was last looked through, and the block's smallest rate bound its lags from below at any later time: a
- * choice looks through one or two blocks, not through all members.
+ * Smallest lag first where partitions grow at rates of their own, so that the order of the lags
+ * keeps changing. Members lie sorted by rate in blocks of equal length. The smallest lag of a
+ * block, when it was last looked through, and the block's smallest rate bound its lags from below
+ * at any later time: a choice looks through one or two blocks, not through all members.
  */
 export class SmallestLagOrder implements ReadOrder {
   count: number

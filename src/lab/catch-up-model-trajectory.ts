@@ -1,8 +1,8 @@
 import type { TrajectoryPoint } from './result.ts'
 
 /**
- * Points of a curve of unknown length in bounded memory: when full, every second point goes and only
- * every second of those that follow is taken.
+ * Points of a curve of unknown length in bounded memory: when full, every second point goes and
+ * only every second of those that follow is taken.
  */
 export class TrajectoryRecorder {
   readonly #atMs: Float64Array

@@ -5,14 +5,15 @@
  *
  *   read   one partition's next chunk of b = min(lag, readBytesMax) bytes from the leader's files,
  *          check it, write it: setup + b / copy rate. Every log end moves on meanwhile.
- *          A read that took all the partition lagged when it began ends that partition's catch-up: it
- *          has been at the log end (Kafka's definition), and the ring goes on from there.
+ *          A read that took all the partition lagged when it began ends that partition's catch-up:
+ *          it has been at the log end (Kafka's definition), and the ring goes on from there.
  *   poll   take from the ring what arrived for partitions that are caught up, bounded a round:
  *          poll + bytes / ring rate.
  *
- * With one partition, this is x' = x - b + λT(b), T(b) = a + b/c: the recursion of a fetching follower,
- * which converges where λ < B/(a + B/c), not where λ < c. With many, each that is done moves its share
- * of the load from the disk path, which pays a setup a read, to the ring, which does not.
+ * With one partition, this is x' = x - b + λT(b), T(b) = a + b/c: the recursion of a fetching
+ * follower, which converges where λ < B/(a + B/c), not where λ < c. With many, each that is done
+ * moves its share of the load from the disk path, which pays a setup a read, to the ring, which
+ * does not.
  *
  * Left out: ring slots of partitions still behind are skipped, at no cost.
  */
@@ -55,8 +56,9 @@ export interface CatchUpRules {
 
 export interface CatchUpCourse {
   /**
-   * `diverges`: every further read would leave the partition it reads longer than before. `unfinished`:
-   * it does not diverge, but there are more than `readsMax` reads; times are extrapolated.
+   * `diverges`: every further read would leave the partition it reads longer than before.
+   * `unfinished`: it does not diverge, but there are more than `readsMax` reads; times are
+   * extrapolated.
    */
   readonly outcome: 'converges' | 'diverges' | 'unfinished'
   /** Resume to the last partition's log end; infinite where it diverges. */
@@ -64,7 +66,7 @@ export interface CatchUpCourse {
   readonly reads: number
   readonly diskBytes: number
   readonly ringBytes: number
-  /** The same as `catchUpMs` for each partition; infinite where it never is, 0 where it had no lag. */
+  /** As `catchUpMs`, each partition; infinite where it never is, 0 where it had no lag. */
   readonly perPartitionMs: Float64Array
   /** Bytes of all partitions that the follower lacks, from 0 to `catchUpMs`. */
   readonly trajectory: readonly TrajectoryPoint[]
@@ -88,7 +90,7 @@ class Simulation {
   readonly #lines: LagLines
   readonly #order: ReadOrder
   readonly #perPartitionMs: Float64Array
-  /** Lag of each partition when it was last chosen, to see whether its reads gain on the log end. */
+  /** Lag of each partition when it was last chosen: do its reads gain on the log end? */
   readonly #lagAtChoice: Float64Array
   readonly #trajectory = new TrajectoryRecorder(trajectoryPointsMax)
 

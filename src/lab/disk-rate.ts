@@ -1,9 +1,11 @@
 /**
- * What the disk below a directory takes for ever. The first gigabytes of any run go to the page cache and
- * prove nothing; here every few megabytes are synced, until the rate no longer moves or the time is over.
+ * What the disk below a directory takes for ever. The first gigabytes of any run go to the page
+ * cache and prove nothing; here every few megabytes are synced, until the rate no longer moves or
+ * the time is over.
  *
- * Several files on one disk share this rate. A disk that is itself a cache of something (a virtual one of
- * a cloud) may keep it up only for a while: the figure is the best that is known after seconds.
+ * Several files on one disk share this rate. A disk that is itself a cache of something (a virtual
+ * one of a cloud) may keep it up only for a while: the figure is the best that is known after
+ * seconds.
  */
 import { randomFillSync } from 'node:crypto'
 import fs from 'node:fs'
@@ -40,8 +42,8 @@ const chunkBytes = 1024 * 1024
 /** Synced together: long enough that the cost of a sync itself does not count. */
 const stretchBytes = 32 * chunkBytes
 /**
- * The figure is the mean over this share of the time, the last one: a disk of a cloud takes a burst at
- * several times its lasting rate first, for a second or so.
+ * The figure is the mean over this share of the time, the last one: a disk of a cloud takes a burst
+ * at several times its lasting rate first, for a second or so.
  */
 const windowShare = 0.4
 const windowStretchesMin = 4

@@ -1,10 +1,10 @@
 /**
- * What a disk read of the follower costs, learned from the first reads of the run itself: T(b) = a + b/c
- * with a fixed part a and a copy bandwidth c.
+ * What a disk read of the follower costs, learned from the first reads of the run itself: T(b) = a
+ * + b/c with a fixed part a and a copy bandwidth c.
  *
- * The line is Theil and Sen's (median of the slopes between pairs, then median of what is left), which a
- * few stalled reads cannot bend. A median says what a read usually takes, though, and catching up takes
- * the sum: `meanFactor` is what the stalls add to it.
+ * The line is Theil and Sen's (median of the slopes between pairs, then median of what is left),
+ * which a few stalled reads cannot bend. A median says what a read usually takes, though, and
+ * catching up takes the sum: `meanFactor` is what the stalls add to it.
  */
 import { TidemarkError } from '../errors.ts'
 import type { FittedFrom } from './result.ts'
@@ -50,7 +50,8 @@ const assumedCopyBytesPerSecDefault = 1.5e9
 const sizeSpreadMin = 0.02
 
 /**
- * @throws {TidemarkError} INVALID_ARGUMENT without samples, or with one that is not a size above 0 and a
+ * @throws {TidemarkError} INVALID_ARGUMENT without samples, or with one that is not a size above 0
+ *   and a
  *   time from 0.
  */
 export function fitReadCost(samples: ReadSamples, options: FitOptions = {}): ReadCostFit {

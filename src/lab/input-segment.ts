@@ -1,7 +1,7 @@
 /**
- * Records of a Kafka `.log` segment. Keys, values and timestamps are kept, headers are not. Batches of
- * transaction markers hold no records of a producer and are left out. A segment that ends in the middle
- * of a batch, or from some place on fails its checks, is used up to there.
+ * Records of a Kafka `.log` segment. Keys, values and timestamps are kept, headers are not. Batches
+ * of transaction markers hold no records of a producer and are left out. A segment that ends in the
+ * middle of a batch, or from some place on fails its checks, is used up to there.
  */
 import { isTidemarkError } from '../errors.ts'
 import { attributesAt, type BatchFault, recordCountAt } from '../log/batch-header.ts'

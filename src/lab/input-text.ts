@@ -1,7 +1,7 @@
 /**
- * Lines of a text as records. Bytes, whatever their encoding: a line ends with LF or CRLF, which are not
- * part of the record, or with the file. An empty line is an empty record. The file is read straight into
- * the shared memory that the records are then sent from.
+ * Lines of a text as records. Bytes, whatever their encoding: a line ends with LF or CRLF, which
+ * are not part of the record, or with the file. An empty line is an empty record. The file is read
+ * straight into the shared memory that the records are then sent from.
  */
 import fs from 'node:fs'
 import type { InputFile, InputRecords } from './input.ts'

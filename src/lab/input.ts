@@ -1,7 +1,8 @@
 /**
  * Real records for the load generator, out of somebody's file: lines of a text, or the records of a
- * Kafka `.log` segment, told apart by content. They are loaded once into shared memory, with the place of
- * each, so that generator threads send them round and round without touching the file again.
+ * Kafka `.log` segment, told apart by content. They are loaded once into shared memory, with the
+ * place of each, so that generator threads send them round and round without touching the file
+ * again.
  */
 import fs from 'node:fs'
 import { isTidemarkError } from '../errors.ts'
@@ -65,8 +66,10 @@ const probeBytes = 64 * 1024
 const allowed = 'must be a file with lines of text, or a Kafka .log segment (batches of magic 2)'
 
 /**
- * @throws {TidemarkError} INVALID_ARGUMENT in one line naming `--input`, the path, what is wrong and what
- *   is allowed: unreadable, no regular file, empty, neither text nor a segment, or a record too large.
+ * @throws {TidemarkError} INVALID_ARGUMENT in one line naming `--input`, the path, what is wrong
+ *   and what
+ *   is allowed: unreadable, no regular file, empty, neither text nor a segment, or a record too
+ *   large.
  */
 export function loadInput(path: string, options: InputOptions): InputRecords {
   const { maxBytes = inputBytesMaxDefault, recordBytesMax } = options

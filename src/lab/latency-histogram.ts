@@ -1,12 +1,13 @@
 /**
- * Latency counters for the hot path: log-linear buckets in 32-bit words that may lie in shared memory.
+ * Latency counters for the hot path: log-linear buckets in 32-bit words that may lie in shared
+ * memory.
  *
  *   0 … 255 µs            one bucket a microsecond
  *   2^k … 2^(k+1) - 1 µs  128 buckets each, so a value is known to 1/128 (its middle to 0.4 %)
  *   10 min and above      counted as 10 min
  *
- * One thread writes a histogram; any thread may read it meanwhile and sees each word as it was at some
- * moment. Writers on several threads have a histogram each, merged by the reader.
+ * One thread writes a histogram; any thread may read it meanwhile and sees each word as it was at
+ * some moment. Writers on several threads have a histogram each, merged by the reader.
  */
 import { TidemarkError } from '../errors.ts'
 import { invariant } from '../invariant.ts'
@@ -98,8 +99,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * What was counted after `earlier`, a snapshot of the same histogram. The largest value of that time
-   * is exact if it is the largest of all, otherwise the top of its bucket.
+   * What was counted after `earlier`, a snapshot of the same histogram. The largest value of that
+   * time is exact if it is the largest of all, otherwise the top of its bucket.
    */
   since(earlier: LatencyHistogram): LatencyHistogram {
     const window = new LatencyHistogram()

@@ -3,9 +3,9 @@
  *
  * Three answers, from the crudest to the one that counts:
  *
- *   naive      x₀ / (c - λ)            copy bandwidth less load, as if reads cost nothing to set up
- *   fluid      x₀ / (μ - λ)            with μ = b / (a + b/c), what reads of b bytes really carry
- *   simulated  event by event          policy, chunks, ring, throttle, partitions of their own
+ *   naive      x₀ / (c - λ)      copy bandwidth less load, as if reads cost nothing to set up
+ *   fluid      x₀ / (μ - λ)      with μ = b / (a + b/c), what reads of b bytes really carry
+ *   simulated  event by event    policy, chunks, ring, throttle, partitions of their own
  */
 import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
@@ -53,7 +53,7 @@ export interface CatchUpQuestion {
 export interface CatchUpPrediction extends Prediction {
   /** x₀ / (μ - λ); null where μ ≤ λ. */
   readonly fluidMs: number | null
-  /** Total produce rate at which this catch-up stops converging, were the backlog many reads deep. */
+  /** Total produce rate at which this stops converging, were the backlog many reads deep. */
   readonly stableBytesPerSec: number
   /** One sentence: why it converges, or why it does not. */
   readonly verdict: string
@@ -151,11 +151,12 @@ function floorLag(total: Totals, costs: CatchUpCosts): number {
 }
 
 /**
- * The total rate Λ, with each partition's share of it as given, up to which every partition in its turn
- * shrinks. While m partitions share the reads and those with shares W run through the ring, one with
- * share w shrinks if w Λ m < μ (1 - W Λ / ring rate). Smallest lag first has m = 1 and goes by backlog,
- * slow growers first among equals; round robin has all that are behind, and slow growers leave first.
- * Exact where the order of the backlogs stays what it is, as it does after an outage with steady load.
+ * The total rate Λ, with each partition's share of it as given, up to which every partition in its
+ * turn shrinks. While m partitions share the reads and those with shares W run through the ring,
+ * one with share w shrinks if w Λ m < μ (1 - W Λ / ring rate). Smallest lag first has m = 1 and
+ * goes by backlog, slow growers first among equals; round robin has all that are behind, and slow
+ * growers leave first. Exact where the order of the backlogs stays what it is, as it does after an
+ * outage with steady load.
  */
 function stabilityBound(load: CatchUpLoad, costs: CatchUpCosts, rules: CatchUpRules): number {
   const behind = [...load.backlogBytes.keys()].filter((index) => load.backlogBytes[index]! > 0)
@@ -179,7 +180,7 @@ function stabilityBound(load: CatchUpLoad, costs: CatchUpCosts, rules: CatchUpRu
   return bound
 }
 
-/** Independent reads add up by squares; each delay lets more arrive, by the factor of the stretch. */
+/** Independent reads add up by squares; each delay lets more arrive, as the stretch says. */
 function deviation(course: CatchUpCourse, readDeviationMs: number): number {
   const firstLagBytes = course.trajectory[0]!.lagBytes
   if (course.reads === 0 || firstLagBytes === 0) return 0
@@ -205,7 +206,8 @@ function verdictOf(
   if (total.arrivalBytesPerSec < stableBytesPerSec) {
     return `converges after ${after}: ${load} arrive, it would up to ${bound}`
   }
-  return `converges after ${after}, but only because the backlog is a few reads deep: ${load} arrive`
+  const depth = 'though only because the backlog is a few reads deep'
+  return `converges after ${after}, ${depth}: ${load} arrive`
 }
 
 function sum(values: ArrayLike<number>): number {

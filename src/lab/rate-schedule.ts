@@ -1,7 +1,7 @@
 /**
- * When work is meant to arrive, in an open loop: fixed before the run and not changed by it. A latency
- * counts from the intended time, so that a stall delays everything that was meant to arrive meanwhile and
- * is not left out of the figures (coordinated omission).
+ * When work is meant to arrive, in an open loop: fixed before the run and not changed by it. A
+ * latency counts from the intended time, so that a stall delays everything that was meant to arrive
+ * meanwhile and is not left out of the figures (coordinated omission).
  *
  * Arrivals are numbered from 0. Times are milliseconds after the schedule's start.
  */
@@ -43,9 +43,9 @@ const stateWords = 4
 const blocksMin = 64
 
 /**
- * Independent arrivals (Poisson) from a seed: gaps are exponentially distributed. Gaps add up, so blocks
- * of them are generated in order; each block's start is kept (24 bytes for 1,024 arrivals), so that any
- * arrival can be asked for again.
+ * Independent arrivals (Poisson) from a seed: gaps are exponentially distributed. Gaps add up, so
+ * blocks of them are generated in order; each block's start is kept (24 bytes for 1,024 arrivals),
+ * so that any arrival can be asked for again.
  */
 export class PoissonSchedule implements ArrivalSchedule {
   readonly #periodMs: number
@@ -114,8 +114,9 @@ export class PoissonSchedule implements ArrivalSchedule {
 
 /**
  * Arrivals as they were recorded, from their timestamps, `timeScale` times faster, and from the
- * beginning again after the last. Between two rounds lies the mean gap. Where a timestamp is smaller
- * than one before it (producers' clocks differ), the arrival counts as simultaneous with that one.
+ * beginning again after the last. Between two rounds lies the mean gap. Where a timestamp is
+ * smaller than one before it (producers' clocks differ), the arrival counts as simultaneous with
+ * that one.
  */
 export class RecordedSchedule implements ArrivalSchedule {
   /** Arrivals of one round. */
@@ -129,7 +130,8 @@ export class RecordedSchedule implements ArrivalSchedule {
 
   /**
    * @param timestampsMs in any unit's milliseconds, not empty; copied.
-   * @throws {TidemarkError} INVALID_ARGUMENT if there are none, if they never move, or for a scale that
+   * @throws {TidemarkError} INVALID_ARGUMENT if there are none, if they never move, or for a scale
+   *   that
    *   is not above 0 and finite.
    */
   constructor(timestampsMs: ArrayLike<number>, timeScale = 1) {
@@ -171,8 +173,8 @@ export class RecordedSchedule implements ArrivalSchedule {
 }
 
 /**
- * Which partition each arrival is for: every partition once a round, in an order that has nothing to do
- * with the order of their numbers, the same for the same seed.
+ * Which partition each arrival is for: every partition once a round, in an order that has nothing
+ * to do with the order of their numbers, the same for the same seed.
  */
 export class PartitionRotation {
   readonly #count: number

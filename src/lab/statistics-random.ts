@@ -1,6 +1,6 @@
 /**
- * Random numbers from a seed, for arrivals, payloads and resampling: the same seed gives the same run
- * on every machine. The generator is sfc32 (Doty-Humphrey), 128 bits of state; not for secrets.
+ * Random numbers from a seed, for arrivals, payloads and resampling: the same seed gives the same
+ * run on every machine. The generator is sfc32 (Doty-Humphrey), 128 bits of state; not for secrets.
  */
 export class SeededRandom {
   #a: number

@@ -1,4 +1,4 @@
-/** Numbers about numbers: summaries over partitions, and medians with intervals over repetitions. */
+/** Numbers about numbers: summaries over partitions, medians with intervals over repetitions. */
 import { invariant } from '../invariant.ts'
 import { SeededRandom } from './statistics-random.ts'
 
@@ -78,8 +78,8 @@ const bootstrapCountMin = 6
 
 /**
  * Median with a 95 % interval, for repetitions with outliers: percentile bootstrap, resampled from
- * `seed`. With fewer than six values the interval is Student's, moved to the median: resampling three
- * values can only give back their range.
+ * `seed`. With fewer than six values the interval is Student's, moved to the median: resampling
+ * three values can only give back their range.
  */
 export function medianInterval95(values: Numbers, seed = 1): Interval {
   const value = median(values)
@@ -112,8 +112,9 @@ const studentPoints = [
 const normalPoint = 1.959964
 
 /**
- * 97.5 % point of Student's t. From a table up to 10 degrees of freedom, above by the Cornish-Fisher
- * expansion (Abramowitz and Stegun 26.7.5), which is good to four digits there. NaN below 1.
+ * 97.5 % point of Student's t. From a table up to 10 degrees of freedom, above by the
+ * Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), which is good to four digits there. NaN
+ * below 1.
  */
 export function studentT95(degreesOfFreedom: number): number {
   if (!(degreesOfFreedom >= 1)) return Number.NaN

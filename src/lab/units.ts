@@ -95,8 +95,8 @@ function parseFiniteRate(option: string, text: string, range: Range, forms: stri
 }
 
 /**
- * A whole number from `range.min` (default 0) to `range.max`, in digits; `1_000` and `1,000` are not
- * accepted.
+ * A whole number from `range.min` (default 0) to `range.max`, in digits; `1_000` and `1,000` are
+ * not accepted.
  *
  * @throws {TidemarkError} INVALID_ARGUMENT naming `option`, the value and what is allowed.
  */
@@ -118,7 +118,7 @@ export function badValue(option: string, value: string, allowed: string): Tidema
 /** The value on one line: control characters escaped, cut when long, quotes when it is empty. */
 export function shown(value: string): string {
   const cut = value.length > valueShownMax ? `${value.slice(0, valueShownMax)}…` : value
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not reach a terminal
   const oneLine = cut.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escapeCharacter)
   return oneLine.trim() === '' ? `'${oneLine}'` : oneLine
 }

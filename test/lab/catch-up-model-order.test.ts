@@ -48,7 +48,7 @@ function play(order: ReadOrder, lines: LagLines, members: Set<number>, played: r
 describe('smallest lag first', () => {
   const partition = fc.record({ bytes: fc.nat({ max: 3000 }), rate: fc.nat({ max: 100 }) })
 
-  test('rates of their own: each choice is the smallest lag of all, as a plain search finds it', () => {
+  test('rates of their own: each choice is the smallest lag, as a plain search finds it', () => {
     fc.assert(
       fc.property(fc.array(partition, { minLength: 1, maxLength: 60 }), moves, (load, played) => {
         const lines = {

@@ -38,7 +38,7 @@ describe('fitReadCost', () => {
     near(two.copyBytesPerSec, 1e6, 1e-9)
   })
 
-  test('a fifth of the reads stalled for 50 ms does not bend the line, and shows in the mean', () => {
+  test('a fifth of the reads stalled for 50 ms bends no line, and shows in the mean', () => {
     const random = new SeededRandom(77)
     const samples = reads(300, 0.4, 8e8, () => 0.95 + 0.1 * random.next())
     for (let index = 0; index < 300; index += 5) samples.ms[index]! += 50
