@@ -18,6 +18,8 @@ import {
 
 const fileLinesMax = 400
 const functionLinesMax = 60
+/** Of tests and tools, where a function may be a table or a scenario. */
+const functionLinesElsewhereMax = 120
 const lineWidthMax = 100
 
 const source = sourceFiles('src')
@@ -36,7 +38,7 @@ describe('every file', () => {
   it.each([
     ['is short', longFile],
     ['has short functions', longFunctions],
-    ['keeps to the line width', wideLines],
+    ['keeps its comments to the line width', wideComments],
     ['has no reminder left in it', reminders],
     ['stays erasable, with named exports one by one', unwantedSyntax],
   ])('%s', (_, check) => {
@@ -57,7 +59,8 @@ describe('tests', () => {
 
   it('have an end by which they are found', () => {
     const strays = tests.filter(
-      ({ path, text }) => !path.endsWith('.test.ts') && /^\s*(describe|it|test)\(/m.test(text),
+      ({ path, text }) =>
+        !path.endsWith('.test.ts') && /^ *(describe|it|test)(\.each)?\(['"`[]/m.test(text),
     )
     expect(strays.map(({ path }) => path)).toEqual([])
   })
@@ -99,7 +102,7 @@ describe('nothing lies about unused', () => {
 })
 
 describe('the checks themselves', () => {
-  const parse = (text: string) => parseSource('test/x.test.ts', text)
+  const parse = (text: string) => parseSource('src/x.ts', text)
   const filler = (lines: number) => 'x()\n'.repeat(lines)
 
   it.each([
@@ -107,7 +110,7 @@ describe('the checks themselves', () => {
     ['a long function', longFunctions, `function f() {\n${filler(functionLinesMax)}}`],
     ['a long method', longFunctions, `class A { f() {\n${filler(functionLinesMax)}} }`],
     ['a long arrow', longFunctions, `const f = () => {\n${filler(functionLinesMax)}}`],
-    ['a wide line', wideLines, `// ${'x'.repeat(lineWidthMax)}`],
+    ['a wide comment', wideComments, `// ${'x'.repeat(lineWidthMax)}`],
     ['a reminder', reminders, `// ${'TO'}${'DO'}: later`],
     ['a default export', unwantedSyntax, 'export default 1'],
     ['an export of everything', unwantedSyntax, `export * from './a.ts'`],
@@ -138,6 +141,7 @@ function longFile(file: SourceFile): string[] {
 function longFunctions(file: SourceFile): string[] {
   const suites = new Set<SyntaxNode>()
   const found: string[] = []
+  const linesMax = file.path.startsWith('src/') ? functionLinesMax : functionLinesElsewhereMax
   walk(file.tree, (node) => {
     if (node.type === 'CallExpression' && /^describe\b/.test(file.text.slice(node.start))) {
       for (const argument of node.arguments as SyntaxNode[]) suites.add(argument)
@@ -145,7 +149,7 @@ function longFunctions(file: SourceFile): string[] {
     if (!isFunction(node) || suites.has(node)) return
     const first = lineOf(file, node.start)
     const lines = lineOf(file, node.end) - first + 1
-    if (lines > functionLinesMax) found.push(`${file.path}:${first}: a function of ${lines} lines`)
+    if (lines > linesMax) found.push(`${file.path}:${first}: a function of ${lines} lines`)
   })
   return found
 }
@@ -158,12 +162,18 @@ function isFunction(node: SyntaxNode): boolean {
   )
 }
 
-function wideLines(file: SourceFile): string[] {
-  return file.text
-    .split('\n')
-    .map((line, index) => ({ at: `${file.path}:${index + 1}`, width: line.length }))
-    .filter(({ width }) => width > lineWidthMax)
-    .map(({ at, width }) => `${at}: ${width} columns`)
+/** Code is the formatter's business; text in templates may be as wide as it has to be. */
+function wideComments(file: SourceFile): string[] {
+  return file.comments.flatMap(({ start, end }) => {
+    const first = file.text.lastIndexOf('\n', start) + 1
+    const line = lineOf(file, start)
+    return file.text
+      .slice(first, end)
+      .split('\n')
+      .map((text, index) => ({ at: `${file.path}:${line + index}`, width: text.length }))
+      .filter(({ width }) => width > lineWidthMax)
+      .map(({ at, width }) => `${at}: ${width} columns`)
+  })
 }
 
 function reminders(file: SourceFile): string[] {

@@ -18,6 +18,12 @@ export interface SourceFile {
   readonly path: string
   readonly text: string
   readonly tree: SyntaxNode
+  readonly comments: readonly Comment[]
+}
+
+export interface Comment {
+  readonly start: number
+  readonly end: number
 }
 
 export interface ImportReference {
@@ -43,9 +49,9 @@ export function sourceFiles(folder: string): SourceFile[] {
 
 /** @throws {Error} when the text is not valid syntax */
 export function parseSource(path: string, text: string): SourceFile {
-  const { program, errors } = parseSync(path, text)
+  const { program, comments, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`)
-  return { path, text, tree: program as unknown as SyntaxNode }
+  return { path, text, tree: program as unknown as SyntaxNode, comments }
 }
 
 /** Paths of all files below a folder of the repository; none when there is no such folder. */
