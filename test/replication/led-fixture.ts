@@ -57,6 +57,8 @@ export interface LedOptions {
   readonly partitions?: number
   readonly leaderEpoch?: number
   readonly partitionEpoch?: number
+  /** 0 unless given: as often as Kafka tries. */
+  readonly sweepIntervalMs?: number
 }
 
 export function registration(
@@ -86,8 +88,6 @@ export function registration(
 export class Led {
   readonly world = new WorldOfBrokers()
   readonly leaders: PartitionLeaders
-  readonly completed: { ticket: number; error: number; baseOffset: number }[] = []
-  readonly advanced: [number, number][] = []
   nowMs = startMs
 
   constructor(options: LedOptions = {}) {
@@ -100,7 +100,7 @@ export class Led {
       config: {
         replicaLagTimeMaxMs: lagMaxMs,
         isrExpandCriterion: criterion,
-        outsiderSweepIntervalMs: 0,
+        outsiderSweepIntervalMs: options.sweepIntervalMs ?? 0,
       },
     })
     const replicas = options.replicas ?? [leader, b, c]
@@ -196,6 +196,12 @@ export class Led {
 
   highWatermark(partition = p0): number {
     return this.leaders.highWatermark(partition)
+  }
+
+  /** Who reached the log end, of the events since the last take. */
+  takeReachedEnd(): { brokerId: number; caughtUpCase: number }[] {
+    const events = this.leaders.takeEvents().filter((event) => event.type === 'reachedLogEnd')
+    return events.map(({ brokerId: id, caughtUpCase }) => ({ brokerId: id, caughtUpCase }))
   }
 
   takeCompleted(): { ticket: number; error: number; baseOffset: number }[] {
