@@ -1,0 +1,88 @@
+/** What must hold of batches before a log takes them: one list of refusals for each door. */
+import { TidemarkError } from '../errors.ts'
+import {
+  baseOffsetAt,
+  checkBatchFraming,
+  leaderEpochAt,
+  nextOffsetAt,
+  sizeInBytesAt,
+} from './batch-header.ts'
+import type { BatchRun } from './batch-memory.ts'
+import type { LogConfig } from './log-config.ts'
+
+/**
+ * Leader's door: offsets and epochs are not set yet.
+ *
+ * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE
+ */
+export function checkLeaderRun(run: BatchRun, config: LogConfig): void {
+  const { memory, positions, count } = run
+  for (let at = 0; at < count; at += 1) {
+    checkFraming(run, at, config)
+    const size = sizeInBytesAt(memory, positions[at])
+    if (size > config.maxMessageBytes) {
+      throw new TidemarkError(
+        'RECORD_TOO_LARGE',
+        `a batch of ${size} bytes: allowed by max.message.bytes are ${config.maxMessageBytes}`,
+      )
+    }
+  }
+}
+
+/**
+ * Follower's door: every batch must begin where the log, or the batch before, ends, and epochs must
+ * not go back.
+ *
+ * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_LIST_TOO_LARGE, OFFSET_OUT_OF_RANGE,
+ *   FENCED_LEADER_EPOCH
+ */
+export function checkReplicatedRun(
+  run: BatchRun,
+  config: LogConfig,
+  logEndOffset: number,
+  latestEpoch: number,
+): void {
+  const { memory, positions, count } = run
+  let expectedOffset = logEndOffset
+  let epoch = latestEpoch
+  for (let at = 0; at < count; at += 1) {
+    checkFraming(run, at, config)
+    const position = positions[at]
+    const baseOffset = baseOffsetAt(memory, position)
+    if (baseOffset !== expectedOffset) {
+      throw new TidemarkError(
+        'OFFSET_OUT_OF_RANGE',
+        `a replicated batch begins at ${baseOffset}, expected is ${expectedOffset}`,
+      )
+    }
+    const leaderEpoch = leaderEpochAt(memory, position)
+    if (leaderEpoch < 0 || leaderEpoch < epoch) {
+      throw new TidemarkError(
+        'FENCED_LEADER_EPOCH',
+        `a replicated batch of leader epoch ${leaderEpoch} after epoch ${epoch}`,
+      )
+    }
+    epoch = leaderEpoch
+    expectedOffset = nextOffsetAt(memory, position)
+  }
+}
+
+/** Both doors: the header must be a batch's, and all of it must lie within the memory. */
+function checkFraming({ memory, positions }: BatchRun, at: number, config: LogConfig): void {
+  const position = positions[at]
+  const available = memory.bytes.length - position
+  const fault = position < 0 ? 'header-cut' : checkBatchFraming(memory, position, available)
+  const size = fault === undefined ? sizeInBytesAt(memory, position) : 0
+  if (fault !== undefined || size > available) {
+    throw new TidemarkError(
+      'CORRUPT_MESSAGE',
+      `batch ${at} of the run at position ${position}: ${fault ?? 'bytes-cut'}`,
+    )
+  }
+  if (size > config.segmentBytes) {
+    throw new TidemarkError(
+      'RECORD_LIST_TOO_LARGE',
+      `a batch of ${size} bytes: segment.bytes is ${config.segmentBytes}`,
+    )
+  }
+}

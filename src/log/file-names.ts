@@ -1,0 +1,44 @@
+/** Names of the files in a partition's directory (Kafka: `LogFileUtils`). */
+import path from 'node:path'
+
+export const logSuffix = '.log'
+export const offsetIndexSuffix = '.index'
+export const timeIndexSuffix = '.timeindex'
+export const leaderEpochFileName = 'leader-epoch-checkpoint'
+export const partitionMetadataFileName = 'partition.metadata'
+
+/** Left by an operation that didn't end: removed at load. */
+export const abandonedSuffixes: readonly string[] = ['.deleted', '.cleaned']
+/** Complete, and about to replace others. */
+export const swapSuffix = '.swap'
+
+const offsetDigits = 20
+const baseName = /^\d{20}$/
+
+/** `00000000000000000042.log` for 42. */
+export function segmentFileName(baseOffset: number, suffix: string): string {
+  return String(baseOffset).padStart(offsetDigits, '0') + suffix
+}
+
+export function segmentPath(directory: string, baseOffset: number, suffix: string): string {
+  return path.join(directory, segmentFileName(baseOffset, suffix))
+}
+
+/** Base offset in a file's name; undefined for other names and numbers beyond 2^53 - 1. */
+export function baseOffsetOfName(name: string, suffix: string): number | undefined {
+  if (!name.endsWith(suffix)) return undefined
+  const digits = name.slice(0, -suffix.length)
+  if (!baseName.test(digits)) return undefined
+  const offset = Number(digits)
+  return Number.isSafeInteger(offset) ? offset : undefined
+}
+
+/** Base offsets of the segments among `names`, ascending. */
+export function segmentBases(names: readonly string[]): number[] {
+  const bases: number[] = []
+  for (const name of names) {
+    const base = baseOffsetOfName(name, logSuffix)
+    if (base !== undefined) bases.push(base)
+  }
+  return bases.sort((a, b) => a - b)
+}

@@ -1,0 +1,183 @@
+/**
+ * Which leader epoch wrote which offsets of a log (Kafka: `LeaderEpochFileCache`): a row of
+ * (epoch, start offset), both ascending; an epoch ends where the next begins, the last at the log's
+ * end.
+ *
+ * The file is replaced at each change, so other threads read a whole one. Whether that waits for the
+ * disk is another question: each batch carries its epoch, so recovery restores the entries of all that
+ * lies above the recovery point from the data. Hence `flush` must come before a recovery point is
+ * raised, and nothing else has to wait (cf. KAFKA-16541: a torn file after loss of power).
+ */
+import path from 'node:path'
+import { TidemarkError } from '../errors.ts'
+import {
+  corruptEntry,
+  nonNegativeInteger,
+  readCheckpointFile,
+  writeCheckpointFile,
+} from './checkpoint-file.ts'
+import { leaderEpochFileName } from './file-names.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+
+export interface LeaderEpochEntry {
+  readonly leaderEpoch: number
+  readonly startOffset: number
+}
+
+export interface EpochEnd {
+  /** -1: nothing known. */
+  readonly leaderEpoch: number
+  /** Exclusive; -1: nothing known. */
+  readonly endOffset: number
+}
+
+const unknownEnd: EpochEnd = { leaderEpoch: -1, endOffset: -1 }
+
+export class LeaderEpochs {
+  #entries: LeaderEpochEntry[]
+  readonly #file: string
+  readonly #fs: FileSystem
+  /** Kept beside the entries: the append path compares it for each batch. */
+  #latest: number
+  #needsFlush = false
+
+  private constructor(file: string, fs: FileSystem, entries: LeaderEpochEntry[]) {
+    this.#file = file
+    this.#fs = fs
+    this.#entries = entries
+    this.#latest = entries.at(-1)?.leaderEpoch ?? -1
+  }
+
+  /** @throws {TidemarkError} CORRUPT_FILE for a file that isn't what it should be. */
+  static open(directory: string, fs: FileSystem = realFileSystem): LeaderEpochs {
+    const entries = readLeaderEpochs(directory, fs)
+    return new LeaderEpochs(path.join(directory, leaderEpochFileName), fs, entries)
+  }
+
+  get entries(): readonly LeaderEpochEntry[] {
+    return this.#entries
+  }
+
+  /** -1: none. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  /**
+   * Notes that `leaderEpoch` begins at `startOffset`. The newest knowledge wins: entries that say
+   * otherwise are dropped. The latest epoch again, with a higher start: nothing to note.
+   */
+  assign(leaderEpoch: number, startOffset: number): boolean {
+    if (!(leaderEpoch >= 0 && startOffset >= 0)) {
+      throw new TidemarkError(
+        'INVALID_ARGUMENT',
+        `leader epoch ${leaderEpoch} at offset ${startOffset}: neither may be negative`,
+      )
+    }
+    const last = this.#entries.at(-1)
+    if (last !== undefined && leaderEpoch === last.leaderEpoch && startOffset >= last.startOffset) {
+      return false
+    }
+    const kept = this.#entries.filter(
+      (entry) => entry.leaderEpoch < leaderEpoch && entry.startOffset < startOffset,
+    )
+    kept.push({ leaderEpoch, startOffset })
+    this.#replace(kept)
+    return true
+  }
+
+  /**
+   * Where `leaderEpoch`, or the largest epoch known below it, ends; for the latest epoch that is
+   * `logEndOffset`. An epoch below all known ends where the first known begins; one above all is
+   * unknown (-1, -1).
+   */
+  endOffsetFor(leaderEpoch: number, logEndOffset: number): EpochEnd {
+    if (leaderEpoch < 0 || leaderEpoch > this.#latest) return unknownEnd
+    if (leaderEpoch === this.#latest) return { leaderEpoch, endOffset: logEndOffset }
+    const next = this.#entries.findIndex((entry) => entry.leaderEpoch > leaderEpoch)
+    const endOffset = this.#entries[next].startOffset
+    if (next === 0) return { leaderEpoch, endOffset }
+    return { leaderEpoch: this.#entries[next - 1].leaderEpoch, endOffset }
+  }
+
+  /** Epoch that wrote `offset`; undefined before the first entry. */
+  epochForOffset(offset: number): number | undefined {
+    return this.#entries.findLast((entry) => entry.startOffset <= offset)?.leaderEpoch
+  }
+
+  /** Drops entries that begin at or above `offset`. */
+  truncateFromEnd(offset: number): void {
+    const last = this.#entries.at(-1)
+    if (offset < 0 || last === undefined || last.startOffset < offset) return
+    this.#replace(this.#entries.filter((entry) => entry.startOffset < offset))
+  }
+
+  /** Drops what lies below `offset`; the epoch that covers it begins there now. */
+  truncateFromStart(offset: number): void {
+    const covering = this.#entries.findLastIndex((entry) => entry.startOffset <= offset)
+    if (covering < 0 || (covering === 0 && this.#entries[0].startOffset === offset)) return
+    if (this.#entries[covering].startOffset === offset) {
+      this.#replace(this.#entries.slice(covering))
+      return
+    }
+    const { leaderEpoch } = this.#entries[covering]
+    this.#replace([{ leaderEpoch, startOffset: offset }, ...this.#entries.slice(covering + 1)])
+  }
+
+  clear(): void {
+    if (this.#entries.length > 0) this.#replace([])
+  }
+
+  /** The file may not be on disk yet, though this object hasn't changed it. */
+  markUnflushed(): void {
+    this.#needsFlush = true
+  }
+
+  /** Waits until the disk has the entries. */
+  flush(): void {
+    if (!this.#needsFlush) return
+    this.#write(true)
+    this.#needsFlush = false
+  }
+
+  #replace(entries: LeaderEpochEntry[]): void {
+    this.#entries = entries
+    this.#latest = entries.at(-1)?.leaderEpoch ?? -1
+    this.#needsFlush = true
+    this.#write(false)
+  }
+
+  #write(durable: boolean): void {
+    const lines = this.#entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
+    writeCheckpointFile(this.#fs, this.#file, lines, { durable })
+  }
+}
+
+/**
+ * Entries as the file has them now; for threads that do not own the log. No file: none.
+ *
+ * @throws {TidemarkError} CORRUPT_FILE for a file that isn't what it should be.
+ */
+export function readLeaderEpochs(
+  directory: string,
+  fs: FileSystem = realFileSystem,
+): LeaderEpochEntry[] {
+  const file = path.join(directory, leaderEpochFileName)
+  const entries: LeaderEpochEntry[] = []
+  for (const [index, line] of (readCheckpointFile(fs, file) ?? []).entries()) {
+    const [epoch, start, ...more] = line.split(' ')
+    const leaderEpoch = nonNegativeInteger(epoch ?? '')
+    const startOffset = nonNegativeInteger(start ?? '')
+    const last = entries.at(-1)
+    if (
+      leaderEpoch === undefined ||
+      startOffset === undefined ||
+      more.length > 0 ||
+      (last !== undefined && (last.leaderEpoch >= leaderEpoch || last.startOffset > startOffset))
+    ) {
+      throw corruptEntry(file, index, line)
+    }
+    entries.push({ leaderEpoch, startOffset })
+  }
+  return entries
+}

@@ -1,0 +1,61 @@
+/** What may be set for a log; names follow Kafka's topic configs (`segment.bytes`, …). */
+import { TidemarkError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { batchOverheadBytes } from './batch-layout.ts'
+import { offsetIndexEntryBytes } from './offset-index.ts'
+import { timeIndexEntryBytes } from './time-index.ts'
+
+/**
+ * When appended bytes are forced to the disk: when the system likes (`os`), every `ms` milliseconds
+ * by `flushIfDue` (`interval`), or before each append returns (`batch`).
+ */
+export type FlushPolicy =
+  | { readonly kind: 'os' }
+  | { readonly kind: 'interval'; readonly ms: number }
+  | { readonly kind: 'batch' }
+
+export interface LogConfig {
+  /** A segment never grows beyond; a larger batch is refused. At most 2^31 - 1. */
+  readonly segmentBytes: number
+  /** A segment takes no record that is newer than its first by more than this. */
+  readonly segmentMs: number
+  /** An index entry for about every so many bytes. */
+  readonly indexIntervalBytes: number
+  /** A segment whose index would outgrow this is rolled. */
+  readonly segmentIndexBytes: number
+  /** Largest batch a leader takes. */
+  readonly maxMessageBytes: number
+  readonly flush: FlushPolicy
+}
+
+const dayMs = 86_400_000
+
+/** Kafka's defaults. */
+export const logConfigDefaults: LogConfig = {
+  segmentBytes: 1024 * 1024 * 1024,
+  segmentMs: 7 * dayMs,
+  indexIntervalBytes: 4096,
+  segmentIndexBytes: 10 * 1024 * 1024,
+  maxMessageBytes: limits.batchBytesDefaultMax,
+  flush: { kind: 'os' },
+}
+
+const int32Max = 0x7fff_ffff
+
+/** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed. */
+export function checkLogConfig(config: LogConfig): void {
+  checkRange('segmentBytes', config.segmentBytes, batchOverheadBytes, int32Max)
+  checkRange('segmentMs', config.segmentMs, 1, Number.MAX_SAFE_INTEGER)
+  checkRange('indexIntervalBytes', config.indexIntervalBytes, 0, int32Max)
+  const indexBytesMin = Math.max(offsetIndexEntryBytes, 2 * timeIndexEntryBytes)
+  checkRange('segmentIndexBytes', config.segmentIndexBytes, indexBytesMin, int32Max)
+  checkRange('maxMessageBytes', config.maxMessageBytes, batchOverheadBytes, limits.batchBytesMax)
+  if (config.flush.kind === 'interval') {
+    checkRange('flush.ms', config.flush.ms, 0, Number.MAX_SAFE_INTEGER)
+  }
+}
+
+function checkRange(name: string, value: number, min: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return
+  throw new TidemarkError('INVALID_CONFIG', `${name} ${value}: allowed are ${min} to ${max}`)
+}

@@ -1,0 +1,189 @@
+/**
+ * The directory that holds all logs of one broker: locked, named, with its checkpoints and the mark of
+ * a clean shutdown (Kafka: `LogManager`). Opens no log itself.
+ */
+import { randomBytes } from 'node:crypto'
+import path from 'node:path'
+import { TidemarkError } from '../errors.ts'
+import { readTextFile, replaceFile } from './checkpoint-file.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
+import {
+  type OffsetsByPartition,
+  type PartitionOffset,
+  readOffsetCheckpoint,
+  writeOffsetCheckpoint,
+} from './offset-checkpoint.ts'
+import { storageError } from './storage-error.ts'
+import {
+  checkTopicName,
+  parsePartitionDirectoryName,
+  partitionDirectoryName,
+  type TopicPartition,
+} from './topic-name.ts'
+
+const lockFileName = '.lock'
+const metaPropertiesFileName = 'meta.properties'
+const cleanShutdownFileName = '.kafka_cleanshutdown'
+
+/** Offsets that are kept by directory, and the file of each. */
+const checkpointFileNames = {
+  recoveryPoint: 'recovery-point-offset-checkpoint',
+  logStartOffset: 'log-start-offset-checkpoint',
+  highWatermark: 'replication-offset-checkpoint',
+} as const
+
+export type CheckpointKind = keyof typeof checkpointFileNames
+
+export interface LogDirectoryOptions {
+  /** Made when absent. */
+  readonly directory: string
+  readonly clusterId: string
+  readonly nodeId: number
+  readonly fs?: FileSystem
+  /** 16 random bytes for a new directory's id. */
+  readonly makeId?: () => Uint8Array
+}
+
+export interface PartitionDirectory extends TopicPartition {
+  readonly directory: string
+}
+
+export class LogDirectory {
+  readonly directory: string
+  readonly properties: MetaProperties
+  /** Whether the last owner ended properly. The mark is gone by now: a crash from here on counts. */
+  readonly cleanShutdown: boolean
+  /** Broker epoch of that life; -1 when it isn't known or the end was not clean. */
+  readonly previousBrokerEpoch: number
+  readonly #fs: FileSystem
+  readonly #lockFd: number
+  #closed = false
+
+  private constructor(options: LogDirectoryOptions, fs: FileSystem, lockFd: number) {
+    this.directory = options.directory
+    this.#fs = fs
+    this.#lockFd = lockFd
+    this.properties = claimDirectory(fs, options)
+    const file = path.join(this.directory, cleanShutdownFileName)
+    const mark = readTextFile(fs, file)
+    this.cleanShutdown = mark !== undefined
+    this.previousBrokerEpoch = brokerEpochOf(mark)
+    fs.remove(file)
+  }
+
+  /**
+   * Makes the directory if need be, locks it against all other processes and broker threads, checks
+   * whose it is, and takes the mark of a clean shutdown away.
+   *
+   * @throws {TidemarkError} DIRECTORY_IN_USE, INCONSISTENT_CLUSTER_ID, INVALID_CONFIG (another node's),
+   *   CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   */
+  static open(options: LogDirectoryOptions): LogDirectory {
+    const fs = options.fs ?? realFileSystem
+    const { directory } = options
+    let lockFd = -1
+    try {
+      fs.makeDirectory(directory)
+      lockFd = fs.open(path.join(directory, lockFileName), 'create')
+      if (!fs.tryLock(lockFd)) {
+        throw new TidemarkError(
+          'DIRECTORY_IN_USE',
+          `directory ${directory} is in use by another process or cluster`,
+        )
+      }
+      return new LogDirectory(options, fs, lockFd)
+    } catch (cause) {
+      if (lockFd >= 0) fs.close(lockFd)
+      throw storageError('cannot open', directory, cause)
+    }
+  }
+
+  /** Partitions that have a directory here, in order of name. */
+  partitions(): PartitionDirectory[] {
+    const found: PartitionDirectory[] = []
+    for (const name of (this.#fs.list(this.directory) ?? []).sort()) {
+      const partition = parsePartitionDirectoryName(name)
+      const directory = path.join(this.directory, name)
+      if (partition !== undefined && this.#fs.isDirectory(directory)) {
+        found.push({ ...partition, directory })
+      }
+    }
+    return found
+  }
+
+  /** @throws {TidemarkError} INVALID_TOPIC_EXCEPTION, so that no name leads out of the directory. */
+  partitionDirectory(partition: TopicPartition): string {
+    checkTopicName(partition.topic)
+    return path.join(this.directory, partitionDirectoryName(partition))
+  }
+
+  /** @throws {TidemarkError} CORRUPT_FILE, KAFKA_STORAGE_ERROR. No file: none. */
+  readCheckpoint(kind: CheckpointKind): OffsetsByPartition {
+    return readOffsetCheckpoint(this.#fs, this.#checkpointFile(kind))
+  }
+
+  /** Replaces all offsets of a kind, and waits for the disk. */
+  writeCheckpoint(kind: CheckpointKind, offsets: Iterable<PartitionOffset>): void {
+    writeOffsetCheckpoint(this.#fs, this.#checkpointFile(kind), offsets)
+  }
+
+  /**
+   * Unlocks. `cleanBrokerEpoch` leaves the mark of a clean shutdown: to be given only after all logs
+   * were closed without an error and the checkpoints were written.
+   */
+  close(cleanBrokerEpoch?: number): void {
+    if (this.#closed) return
+    this.#closed = true
+    try {
+      if (cleanBrokerEpoch !== undefined) {
+        const mark = JSON.stringify({ version: 0, brokerEpoch: cleanBrokerEpoch })
+        const file = path.join(this.directory, cleanShutdownFileName)
+        replaceFile(this.#fs, file, mark, { durable: true })
+      }
+    } finally {
+      this.#fs.close(this.#lockFd)
+    }
+  }
+
+  #checkpointFile(kind: CheckpointKind): string {
+    return path.join(this.directory, checkpointFileNames[kind])
+  }
+}
+
+/** Whose directory it is: read, or written when nobody's yet. */
+function claimDirectory(fs: FileSystem, options: LogDirectoryOptions): MetaProperties {
+  const { directory, clusterId, nodeId } = options
+  const file = path.join(directory, metaPropertiesFileName)
+  const found = readMetaProperties(fs, file)
+  if (found === undefined) {
+    const id = options.makeId?.() ?? randomBytes(16)
+    const properties = { clusterId, nodeId, directoryId: Buffer.from(id).toString('base64url') }
+    writeMetaProperties(fs, file, properties)
+    return properties
+  }
+  if (found.clusterId !== clusterId) {
+    throw new TidemarkError(
+      'INCONSISTENT_CLUSTER_ID',
+      `directory ${directory} belongs to cluster ${found.clusterId}, expected is ${clusterId}`,
+    )
+  }
+  if (found.nodeId !== nodeId) {
+    throw new TidemarkError(
+      'INVALID_CONFIG',
+      `directory ${directory} belongs to node ${found.nodeId}, expected is ${nodeId}`,
+    )
+  }
+  return found
+}
+
+/** The mark counts by being there; its content only says which broker epoch ended. */
+function brokerEpochOf(mark: string | undefined): number {
+  if (mark === undefined) return -1
+  try {
+    const epoch: unknown = JSON.parse(mark)?.brokerEpoch
+    return typeof epoch === 'number' && Number.isSafeInteger(epoch) ? epoch : -1
+  } catch {
+    return -1
+  }
+}

@@ -1,0 +1,136 @@
+/** Opens what lies in a partition's directory, or makes it, up to the point where a log can go on. */
+import path from 'node:path'
+import type { Clock } from '../clock.ts'
+import { isTidemarkError } from '../errors.ts'
+import { leaderEpochFileName } from './file-names.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+import { LeaderEpochs } from './leader-epochs.ts'
+import { checkLogConfig, type LogConfig } from './log-config.ts'
+import { recoverLog } from './log-recovery.ts'
+import { OpenFiles } from './open-files.ts'
+import { claimTopicId } from './partition-metadata.ts'
+import { Segment } from './segment.ts'
+import { findSegments } from './segment-files.ts'
+import { SegmentRow } from './segment-row.ts'
+import { storageError } from './storage-error.ts'
+
+export interface LogOptions {
+  /** The partition's own directory, made when absent. */
+  readonly directory: string
+  readonly topic: string
+  readonly partition: number
+  /** Base64 of 16 bytes, as Kafka writes it. Absent: the directory may be any topic's. */
+  readonly topicId?: string
+  readonly config: LogConfig
+  readonly clock: Clock
+  /** Shared by all logs of a thread; own ones otherwise. */
+  readonly files?: OpenFiles
+  readonly fs?: FileSystem
+  /** Whether the last owner ended properly, or recovery has run since. */
+  readonly cleanShutdown: boolean
+  /** As last written down. Default: the log's end after a clean shutdown, else 0. */
+  readonly recoveryPoint?: number
+  readonly logStartOffset?: number
+}
+
+export interface OpenedLog {
+  readonly files: OpenFiles
+  readonly row: SegmentRow
+  readonly leaderEpochs: LeaderEpochs
+  readonly logStartOffset: number
+  readonly logEndOffset: number
+  readonly recoveryPoint: number
+}
+
+/** @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE, KAFKA_STORAGE_ERROR */
+export function openLogFiles(options: LogOptions): OpenedLog {
+  checkLogConfig(options.config)
+  const files = options.files ?? new OpenFiles(options.fs ?? realFileSystem)
+  try {
+    return openSegments(options, files)
+  } catch (cause) {
+    if (options.files === undefined) files.closeAll()
+    throw storageError('cannot open log', options.directory, cause)
+  }
+}
+
+function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
+  const { directory, config, clock, topicId } = options
+  const durable = config.flush.kind === 'batch'
+  if (!files.fs.isDirectory(directory)) {
+    files.fs.makeDirectory(directory)
+    if (durable) files.fs.syncDirectory(path.dirname(directory))
+  }
+  if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable)
+  const start = options.logStartOffset ?? 0
+  if (!options.cleanShutdown) recover(options, files, options.recoveryPoint ?? 0)
+  let loaded = loadSegments(options, files)
+  if (!loaded.whole) {
+    // It ended cleanly and yet the last segment isn't whole: the disk lost something after all.
+    recover(options, files, loaded.segments.at(-1)!.baseOffset)
+    loaded = loadSegments(options, files)
+  }
+  const { segments, created } = loaded
+  let { logEndOffset } = loaded
+  const row = new SegmentRow({ directory, files, config, clock, segments })
+  if (logEndOffset < start) {
+    row.restartAt(start)
+    logEndOffset = start
+  }
+  const logStartOffset = Math.max(start, row.firstBaseOffset)
+  const leaderEpochs = openEpochs(options, files, logEndOffset)
+  leaderEpochs.truncateFromEnd(logEndOffset)
+  leaderEpochs.truncateFromStart(logStartOffset)
+  const unstated = options.cleanShutdown ? logEndOffset : 0
+  const recoveryPoint = Math.min(options.recoveryPoint ?? unstated, logEndOffset)
+  if (recoveryPoint < logEndOffset || created) {
+    row.markUnsynced(recoveryPoint)
+    leaderEpochs.markUnflushed()
+  }
+  return { files, row, leaderEpochs, logStartOffset, logEndOffset, recoveryPoint }
+}
+
+interface LoadedSegments {
+  readonly segments: Segment[]
+  readonly logEndOffset: number
+  readonly created: boolean
+  readonly whole: boolean
+}
+
+/** Only the last segment is looked into: from its last index entry to its end. */
+function loadSegments(options: LogOptions, files: OpenFiles): LoadedSegments {
+  const { directory, config, clock } = options
+  const nowMs = clock.nowMs()
+  const segments = findSegments(files, directory, nowMs)
+  const last = segments.at(-1)
+  if (last === undefined) {
+    const logEndOffset = options.logStartOffset ?? 0
+    const segment = Segment.create(files, directory, logEndOffset, nowMs)
+    return { segments: [segment], logEndOffset, created: true, whole: true }
+  }
+  const fileBytes = last.sizeBytes
+  if (fileBytes === 0) {
+    return { segments, logEndOffset: last.baseOffset, created: false, whole: true }
+  }
+  const { nextOffset, scan } = last.load(config)
+  const whole = scan.fault === undefined && scan.position === fileBytes
+  return { segments, logEndOffset: nextOffset, created: false, whole }
+}
+
+function recover(options: LogOptions, files: OpenFiles, recoveryPoint: number): void {
+  const { directory, config } = options
+  const logStartOffset = options.logStartOffset ?? 0
+  recoverLog(directory, { recoveryPoint, logStartOffset, config, files })
+}
+
+/** After a clean stop a bad file can only be damage from outside; the batches tell all it told. */
+function openEpochs(options: LogOptions, files: OpenFiles, logEndOffset: number): LeaderEpochs {
+  try {
+    return LeaderEpochs.open(options.directory, files.fs)
+  } catch (cause) {
+    if (!isTidemarkError(cause, 'CORRUPT_FILE')) throw cause
+    files.fs.remove(path.join(options.directory, leaderEpochFileName))
+    recover(options, files, logEndOffset)
+    return LeaderEpochs.open(options.directory, files.fs)
+  }
+}

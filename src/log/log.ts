@@ -1,0 +1,359 @@
+/**
+ * A partition's log: a row of segments with one writer, its owner. Everything is synchronous.
+ *
+ * Two doors lead in: `append` stamps offsets and epoch (leader), `appendReplicated` takes stamped bytes
+ * as they are (follower). Both end in the same private write, so the files cannot differ in form, and
+ * both roll by the batch, so that leader and followers roll at the same batches.
+ *
+ * A write or sync that fails ends the log's writing life: the file is cut back to its last whole batch,
+ * later appends are refused with the first failure as cause, reads go on. A failed sync is never tried
+ * again, since the system may have dropped the bytes it couldn't write.
+ */
+import type { Clock } from '../clock.ts'
+import { TidemarkError } from '../errors.ts'
+import { checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
+import {
+  baseOffsetAt,
+  lastOffsetAt,
+  leaderEpochAt,
+  maxTimestampAt,
+  nextOffsetAt,
+  sizeInBytesAt,
+  stampBatch,
+} from './batch-header.ts'
+import type { BatchMemory, BatchRun } from './batch-memory.ts'
+import type { EpochEnd, LeaderEpochs } from './leader-epochs.ts'
+import type { LogConfig } from './log-config.ts'
+import { type LogOptions, openLogFiles } from './log-opening.ts'
+import type { OpenFiles } from './open-files.ts'
+import type { SegmentPosition } from './read-plan.ts'
+import type { SegmentRow } from './segment-row.ts'
+import { storageError } from './storage-error.ts'
+
+export class Log {
+  readonly directory: string
+  readonly topic: string
+  readonly partition: number
+  readonly config: LogConfig
+  readonly leaderEpochs: LeaderEpochs
+  readonly #clock: Clock
+  readonly #files: OpenFiles
+  readonly #ownsFiles: boolean
+  readonly #row: SegmentRow
+  #logStartOffset: number
+  #logEndOffset: number
+  #recoveryPoint: number
+  #lastFlushMs: number
+  #failure: TidemarkError | undefined = undefined
+  #closed = false
+
+  private constructor(options: LogOptions) {
+    const opened = openLogFiles(options)
+    this.directory = options.directory
+    this.topic = options.topic
+    this.partition = options.partition
+    this.config = options.config
+    this.leaderEpochs = opened.leaderEpochs
+    this.#clock = options.clock
+    this.#files = opened.files
+    this.#ownsFiles = options.files === undefined
+    this.#row = opened.row
+    this.#logStartOffset = opened.logStartOffset
+    this.#logEndOffset = opened.logEndOffset
+    this.#recoveryPoint = opened.recoveryPoint
+    this.#lastFlushMs = options.clock.nowMs()
+  }
+
+  /**
+   * Opens a partition's directory, or makes it. Without a clean shutdown the log is recovered first.
+   *
+   * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   */
+  static open(options: LogOptions): Log {
+    return new Log(options)
+  }
+
+  /** First offset that may be read. */
+  get logStartOffset(): number {
+    return this.#logStartOffset
+  }
+
+  /** Offset that the next record gets. */
+  get logEndOffset(): number {
+    return this.#logEndOffset
+  }
+
+  /** Everything below is on disk for certain. */
+  get recoveryPoint(): number {
+    return this.#recoveryPoint
+  }
+
+  get sizeBytes(): number {
+    return this.#row.sizeBytes
+  }
+
+  get segmentCount(): number {
+    return this.#row.count
+  }
+
+  /** Where the next batch will begin. */
+  get endPosition(): SegmentPosition {
+    const { baseOffset, sizeBytes } = this.#row.active
+    return { segmentBase: baseOffset, position: sizeBytes }
+  }
+
+  /** Why the log takes no more appends; undefined as long as it does. */
+  get failure(): TidemarkError | undefined {
+    return this.#failure
+  }
+
+  /**
+   * Leader's door: gives the batches the next offsets and `leaderEpoch`, in place, and writes them.
+   * The caller has checked their CRC and records. If a check here fails, nothing has changed.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
+   *   KAFKA_STORAGE_ERROR
+   */
+  append(run: BatchRun, leaderEpoch: number): void {
+    this.#assertWritable()
+    checkLeaderRun(run, this.config)
+    const { memory, positions, count } = run
+    let offset = this.#logEndOffset
+    for (let at = 0; at < count; at += 1) {
+      stampBatch(memory, positions[at], offset, leaderEpoch)
+      offset = nextOffsetAt(memory, positions[at])
+    }
+    this.#write(run)
+  }
+
+  /**
+   * Follower's door: writes batches as a leader stamped them. If one doesn't begin where the log or
+   * the batch before it ends, or epochs go back, nothing is written.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_LIST_TOO_LARGE, OFFSET_OUT_OF_RANGE,
+   *   FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR
+   */
+  appendReplicated(run: BatchRun): void {
+    this.#assertWritable()
+    checkReplicatedRun(run, this.config, this.#logEndOffset, this.leaderEpochs.latest)
+    this.#write(run)
+  }
+
+  /**
+   * Copies whole batches to `target`, the first being the one that holds `offset`, and returns their
+   * bytes: at most `maxBytes`, unless the first batch alone is larger. 0: nothing whole lies between
+   * `offset` and `endOffset` (exclusive).
+   *
+   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE outside log start and log end; RECORD_TOO_LARGE when
+   *   the first batch doesn't fit in the target; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
+   */
+  read(
+    offset: number,
+    endOffset: number,
+    maxBytes: number,
+    target: BatchMemory,
+    targetPosition: number,
+  ): number {
+    if (this.#closed) throw closedError(this.directory)
+    if (!(offset >= this.#logStartOffset && offset <= this.#logEndOffset)) {
+      throw new TidemarkError(
+        'OFFSET_OUT_OF_RANGE',
+        `offset ${offset}: the log holds ${this.#logStartOffset} to ${this.#logEndOffset}`,
+      )
+    }
+    const end = Math.min(endOffset, this.#logEndOffset)
+    try {
+      return this.#row.read({ offset, endOffset: end, maxBytes, target, targetPosition })
+    } catch (cause) {
+      throw storageError('cannot read', this.directory, cause)
+    }
+  }
+
+  /** Where `leaderEpoch`, or the largest epoch known below it, ends in this log. */
+  endOffsetFor(leaderEpoch: number): EpochEnd {
+    return this.leaderEpochs.endOffsetFor(leaderEpoch, this.#logEndOffset)
+  }
+
+  /**
+   * Cuts off everything from `offset` on, by whole batches; the next record gets that offset. Returns
+   * whether data was cut; an offset at or beyond the end only drops epochs that begin there.
+   *
+   * The recovery point goes back with it. Its checkpoint must be written before the log is appended to
+   * again, or a crash could leave bytes below it that never were on disk.
+   *
+   * @throws {TidemarkError} INVALID_ARGUMENT for a negative offset; KAFKA_STORAGE_ERROR
+   */
+  truncateTo(offset: number): boolean {
+    this.#assertOffset(offset)
+    this.#assertWritable()
+    if (offset >= this.#logEndOffset) {
+      // KAFKA-10706: an epoch that began here without a record must go, or it diverges for ever.
+      this.#guarded(() => this.leaderEpochs.truncateFromEnd(this.#logEndOffset))
+      return false
+    }
+    if (offset < this.#row.firstBaseOffset) {
+      this.truncateFullyAndStartAt(offset)
+      return true
+    }
+    this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
+    this.#guarded(() => {
+      this.#row.truncateTo(offset)
+      this.leaderEpochs.truncateFromEnd(offset)
+    })
+    this.#logEndOffset = offset
+    this.#logStartOffset = Math.min(this.#logStartOffset, offset)
+    return true
+  }
+
+  /** Drops everything; the next record gets `offset`. As to the checkpoint see `truncateTo`. */
+  truncateFullyAndStartAt(offset: number): void {
+    this.#assertOffset(offset)
+    this.#assertWritable()
+    this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
+    this.#guarded(() => {
+      this.#row.restartAt(offset)
+      this.leaderEpochs.clear()
+    })
+    this.#logEndOffset = offset
+    this.#logStartOffset = offset
+  }
+
+  /** Raises the log start offset; the records below are no longer read. Returns whether it rose. */
+  advanceLogStart(offset: number): boolean {
+    if (!(offset <= this.#logEndOffset)) {
+      throw new TidemarkError(
+        'OFFSET_OUT_OF_RANGE',
+        `log start ${offset}: the log ends at ${this.#logEndOffset}`,
+      )
+    }
+    if (offset <= this.#logStartOffset) return false
+    this.#guarded(() => this.leaderEpochs.truncateFromStart(offset))
+    this.#logStartOffset = offset
+    return true
+  }
+
+  /**
+   * Waits until everything appended is on disk, then moves the recovery point to the log's end.
+   *
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
+   */
+  flush(): void {
+    this.#assertWritable()
+    this.#guarded(() => {
+      this.#row.sync()
+      // Before the recovery point rises: below it nobody restores epochs from the batches.
+      this.leaderEpochs.flush()
+    })
+    this.#recoveryPoint = this.#logEndOffset
+    this.#lastFlushMs = this.#clock.nowMs()
+  }
+
+  /** Flushes if the policy is `interval` and it is time. Returns whether it did. */
+  flushIfDue(nowMs: number): boolean {
+    const { flush } = this.config
+    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#logEndOffset) return false
+    if (this.#failure !== undefined || nowMs - this.#lastFlushMs < flush.ms) return false
+    this.flush()
+    return true
+  }
+
+  /**
+   * Completes the index files, flushes unless told not to, and closes. Without the flush the recovery
+   * point stays where it is. A log that failed is only closed.
+   *
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; closed all the same, and not cleanly.
+   */
+  close(options: { readonly flush: boolean } = { flush: true }): void {
+    if (this.#closed) return
+    try {
+      if (this.#failure !== undefined) return
+      this.#guarded(() => this.#row.active.seal(false))
+      if (options.flush) this.flush()
+    } finally {
+      this.#closed = true
+      this.#row.closeFiles()
+      if (this.#ownsFiles) this.#files.closeAll()
+    }
+  }
+
+  /** The one write. */
+  #write(run: BatchRun): void {
+    if (run.count === 0) return
+    try {
+      this.#assignEpochs(run)
+      this.#writeBatches(run)
+    } catch (cause) {
+      this.#row.active.forgetUnwritten()
+      throw this.#fail(cause)
+    }
+    if (this.config.flush.kind === 'batch') this.flush()
+  }
+
+  /** Batches are noted and rolled one by one, and written as far as one file goes. */
+  #writeBatches(run: BatchRun): void {
+    const { memory, positions, count } = run
+    let first = 0
+    this.#row.active.mark()
+    for (let at = 0; at < count; at += 1) {
+      const position = positions[at]
+      const size = sizeInBytesAt(memory, position)
+      const lastOffset = lastOffsetAt(memory, position)
+      const maxTimestampMs = maxTimestampAt(memory, position)
+      if (this.#row.mustRollBefore(size, lastOffset, maxTimestampMs)) {
+        this.#writeGroup(run, first, at)
+        this.#row.roll(this.#logEndOffset)
+        this.#row.active.mark()
+        first = at
+      }
+      this.#row.active.note(this.config, size, lastOffset, maxTimestampMs)
+    }
+    this.#writeGroup(run, first, count)
+  }
+
+  #writeGroup(run: BatchRun, first: number, end: number): void {
+    if (first === end) return
+    this.#row.active.write(run, first, end)
+    this.#logEndOffset = nextOffsetAt(run.memory, run.positions[end - 1])
+  }
+
+  /** Before the data: after a crash the file may hold an epoch too many, never one too few. */
+  #assignEpochs({ memory, positions, count }: BatchRun): void {
+    for (let at = 0; at < count; at += 1) {
+      const epoch = leaderEpochAt(memory, positions[at])
+      if (epoch === this.leaderEpochs.latest || epoch < 0) continue
+      this.leaderEpochs.assign(epoch, baseOffsetAt(memory, positions[at]))
+    }
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action()
+    } catch (cause) {
+      throw this.#fail(cause)
+    }
+  }
+
+  /** The first failure is the one that later callers are told. */
+  #fail(cause: unknown): TidemarkError {
+    const error = storageError('disk failure in log', this.directory, cause)
+    this.#failure ??= error
+    return error
+  }
+
+  #assertOffset(offset: number): void {
+    if (Number.isSafeInteger(offset) && offset >= 0) return
+    throw new TidemarkError('INVALID_ARGUMENT', `cannot truncate to offset ${offset}`)
+  }
+
+  #assertWritable(): void {
+    if (this.#closed) throw closedError(this.directory)
+    const cause = this.#failure
+    if (cause === undefined) return
+    const detail = `log ${this.directory} takes no appends after a failure: ${cause.message}`
+    throw new TidemarkError('KAFKA_STORAGE_ERROR', { detail, cause })
+  }
+}
+
+function closedError(directory: string): TidemarkError {
+  return new TidemarkError('BROKER_CLOSED', `log ${directory} is closed`)
+}

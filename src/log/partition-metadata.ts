@@ -1,0 +1,45 @@
+/** `partition.metadata`: the id of the topic that a partition's directory belongs to. */
+import path from 'node:path'
+import { TidemarkError } from '../errors.ts'
+import { readTextFile, replaceFile } from './checkpoint-file.ts'
+import { partitionMetadataFileName } from './file-names.ts'
+import type { FileSystem } from './file-system.ts'
+
+/** Id as in the file, base64 of 16 bytes; undefined when there is no file or it is empty. */
+export function readTopicId(fs: FileSystem, directory: string): string | undefined {
+  const file = path.join(directory, partitionMetadataFileName)
+  const text = readTextFile(fs, file)
+  // Empty: the power went before the bytes reached the disk. The controller knows the id as well.
+  if (text === undefined || text === '') return undefined
+  const [version, topicId, ...more] = text.trimEnd().split('\n')
+  if (version !== 'version: 0' || topicId?.startsWith('topic_id: ') !== true || more.length > 0) {
+    throw new TidemarkError(
+      'CORRUPT_FILE',
+      `${file}: expected the lines 'version: 0' and 'topic_id: ID'`,
+    )
+  }
+  return topicId.slice('topic_id: '.length)
+}
+
+/**
+ * Writes the id where none is yet.
+ *
+ * @throws {TidemarkError} INCONSISTENT_TOPIC_ID when the directory is another topic's.
+ */
+export function claimTopicId(
+  fs: FileSystem,
+  directory: string,
+  topicId: string,
+  durable: boolean,
+): void {
+  const found = readTopicId(fs, directory)
+  if (found === topicId) return
+  if (found !== undefined) {
+    throw new TidemarkError(
+      'INCONSISTENT_TOPIC_ID',
+      `${directory} belongs to topic id ${found}, expected is ${topicId}`,
+    )
+  }
+  const file = path.join(directory, partitionMetadataFileName)
+  replaceFile(fs, file, `version: 0\ntopic_id: ${topicId}\n`, { durable })
+}

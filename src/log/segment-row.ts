@@ -1,0 +1,148 @@
+/**
+ * The segments of one log in order, the last being the one written to. Knows files and positions; the
+ * log above it knows what the offsets mean. Throws what the file system throws.
+ */
+import type { Clock } from '../clock.ts'
+import type { BatchRun } from './batch-memory.ts'
+import type { LogConfig } from './log-config.ts'
+import type { OpenFiles } from './open-files.ts'
+import { ReadPlan, type ReadRange, type ReadRequest, runNow, segmentGone } from './read-plan.ts'
+import { Segment } from './segment.ts'
+import { floorSegmentIndex } from './segment-files.ts'
+
+export interface SegmentRowOptions {
+  readonly directory: string
+  readonly files: OpenFiles
+  readonly config: LogConfig
+  readonly clock: Clock
+  /** Ascending; one at least, the last with its indexes loaded. */
+  readonly segments: Segment[]
+}
+
+export class SegmentRow {
+  readonly #options: SegmentRowOptions
+  #segments: Segment[]
+  #active: Segment
+  /** All but the active segment. */
+  #sealedBytes = 0
+  /** Files were made or removed since the directory was last synced. */
+  #directoryDirty = false
+  /** Made at the first read: most logs of a follower are never read by their owner. */
+  #plan: ReadPlan | undefined = undefined
+  readonly #answer = (request: ReadRequest): number => this.#do(request)
+
+  constructor(options: SegmentRowOptions) {
+    this.#options = options
+    this.#segments = options.segments
+    this.#active = options.segments.at(-1)!
+    this.#sumSealedBytes()
+  }
+
+  get active(): Segment {
+    return this.#active
+  }
+
+  get count(): number {
+    return this.#segments.length
+  }
+
+  get firstBaseOffset(): number {
+    return this.#segments[0].baseOffset
+  }
+
+  get sizeBytes(): number {
+    return this.#sealedBytes + this.#active.sizeBytes
+  }
+
+  /** For a row whose last bytes may not have reached the disk, whoever wrote them. */
+  markUnsynced(fromOffset: number): void {
+    this.#directoryDirty = true
+    const first = Math.max(0, floorSegmentIndex(this.#segments, fromOffset))
+    for (const segment of this.#segments.slice(first)) segment.dirty = true
+  }
+
+  /** Whether a batch must go to a new segment. */
+  mustRollBefore(batchBytes: number, lastOffset: number, maxTimestampMs: number): boolean {
+    return this.#active.mustRollBefore(this.#options, batchBytes, lastOffset, maxTimestampMs)
+  }
+
+  /** Ends the active segment and begins one at `baseOffset`. Syncs nothing. */
+  roll(baseOffset: number): void {
+    const { files, directory, clock } = this.#options
+    this.#active.seal(true)
+    this.#sealedBytes += this.#active.sizeBytes
+    this.#active = Segment.create(files, directory, baseOffset, clock.nowMs())
+    this.#segments.push(this.#active)
+    this.#directoryDirty = true
+  }
+
+  write(run: BatchRun, first: number, end: number): void {
+    this.#active.write(run, first, end)
+  }
+
+  read(range: ReadRange): number {
+    this.#plan ??= new ReadPlan()
+    return runNow(this.#plan.read(range), this.#answer)
+  }
+
+  /** Cuts from the batch on that holds `offset`, which lies at or above the first base. */
+  truncateTo(offset: number): void {
+    this.#plan = undefined
+    this.#removeFrom(floorSegmentIndex(this.#segments, offset) + 1)
+    this.#active = this.#segments.at(-1)!
+    this.#active.cutTo(this.#active.positionOf(offset), offset, this.#options.config)
+    this.#sumSealedBytes()
+  }
+
+  restartAt(offset: number): void {
+    const { files, directory, clock } = this.#options
+    this.#plan = undefined
+    this.#removeFrom(0)
+    this.#active = Segment.create(files, directory, offset, clock.nowMs())
+    this.#segments = [this.#active]
+    this.#directoryDirty = true
+    this.#sumSealedBytes()
+  }
+
+  /** Data in order of offsets, so that what is on disk is a whole beginning; then the directory. */
+  sync(): void {
+    let first = this.#segments.length
+    while (first > 0 && this.#segments[first - 1].dirty) first -= 1
+    for (let at = first; at < this.#segments.length; at += 1) this.#segments[at].sync()
+    if (!this.#directoryDirty) return
+    this.#options.files.fs.syncDirectory(this.#options.directory)
+    this.#directoryDirty = false
+  }
+
+  closeFiles(): void {
+    for (const segment of this.#segments) segment.closeFile()
+  }
+
+  /** From the last on, so that a crash leaves a whole beginning. */
+  #removeFrom(index: number): void {
+    while (this.#segments.length > index) {
+      this.#segments.at(-1)!.remove()
+      this.#segments.pop()
+      this.#directoryDirty = true
+    }
+  }
+
+  #sumSealedBytes(): void {
+    this.#sealedBytes = 0
+    for (let at = 0; at < this.#segments.length - 1; at += 1) {
+      this.#sealedBytes += this.#segments[at].sizeBytes
+    }
+  }
+
+  #do(request: ReadRequest): number {
+    if (request.kind === 'list') {
+      request.bases = this.#segments.map(({ baseOffset }) => baseOffset)
+      return 0
+    }
+    const segment = this.#segments[floorSegmentIndex(this.#segments, request.base)]
+    if (segment?.baseOffset !== request.base) return segmentGone
+    if (request.kind === 'search') return segment.searchPosition(request.offset)
+    const { bytes, bytesPosition, length, filePosition } = request
+    return this.#options.files.fs.read(segment.fd, bytes, bytesPosition, length, filePosition)
+  }
+}

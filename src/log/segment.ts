@@ -1,0 +1,277 @@
+/**
+ * One data file with its indexes. The segment being written (the active one) keeps them in memory;
+ * the others have them in their files only.
+ *
+ * Order: data before index, so that an index never tells of bytes that aren't there.
+ */
+import type { Clock } from '../clock.ts'
+import { baseOffsetAt, lastOffsetAt, maxTimestampAt, sizeInBytesAt } from './batch-header.ts'
+import { batchOverheadBytes } from './batch-layout.ts'
+import { type BatchMemory, type BatchRun, batchMemory } from './batch-memory.ts'
+import { writeBatches } from './batch-writer.ts'
+import { logSuffix, offsetIndexSuffix, segmentPath, timeIndexSuffix } from './file-names.ts'
+import type { LogConfig } from './log-config.ts'
+import { lookupOffsetIndex } from './offset-index.ts'
+import { OpenFile, type OpenFiles } from './open-files.ts'
+import { SegmentIndexes } from './segment-indexes.ts'
+import { type ScanResult, scanSegment } from './segment-scan.ts'
+
+const relativeOffsetMax = 0x7fff_ffff
+const headerScratch = batchMemory(new ArrayBuffer(batchOverheadBytes))
+
+export interface SegmentPlace {
+  readonly baseOffset: number
+  readonly sizeBytes: number
+  /** Against which time-based rolling counts where records have no timestamp. */
+  readonly createdMs: number
+}
+
+export interface RollRules {
+  readonly config: LogConfig
+  readonly clock: Clock
+}
+
+export interface SegmentEnd {
+  /** One past the last offset of the last good batch; the base when there is none. */
+  readonly nextOffset: number
+  readonly scan: ScanResult
+}
+
+export class Segment {
+  /** Lowest offset it may hold. */
+  readonly baseOffset: number
+  readonly file: OpenFile
+  sizeBytes: number
+  /** Bytes were written that no sync has covered yet. */
+  dirty = false
+  readonly #files: OpenFiles
+  readonly #directory: string
+  readonly #createdMs: number
+  #indexes: SegmentIndexes | undefined = undefined
+  /** Largest timestamp of the first batch; NaN: not read yet. */
+  #firstTimestampMs = Number.NaN
+  #mark = { sizeBytes: 0, offsetEntries: 0, timeEntries: 0, timestampMs: -1, timestampOffset: 0 }
+
+  /** For one that is on disk already. */
+  constructor(files: OpenFiles, directory: string, place: SegmentPlace) {
+    this.#files = files
+    this.#directory = directory
+    this.baseOffset = place.baseOffset
+    this.sizeBytes = place.sizeBytes
+    this.#createdMs = place.createdMs
+    this.file = new OpenFile(segmentPath(directory, place.baseOffset, logSuffix), 'update')
+  }
+
+  /** Makes an empty one on disk; whatever had that name is gone. */
+  static create(
+    files: OpenFiles,
+    directory: string,
+    baseOffset: number,
+    createdMs: number,
+  ): Segment {
+    const { fs } = files
+    fs.remove(segmentPath(directory, baseOffset, timeIndexSuffix))
+    fs.remove(segmentPath(directory, baseOffset, offsetIndexSuffix))
+    const segment = new Segment(files, directory, { baseOffset, sizeBytes: 0, createdMs })
+    fs.close(fs.open(segment.file.path, 'create'))
+    return segment
+  }
+
+  /** Indexes in memory, empty ones if nothing has loaded them. */
+  get indexes(): SegmentIndexes {
+    this.#indexes ??= new SegmentIndexes(this.#files.fs, this.#directory, this.baseOffset)
+    return this.#indexes
+  }
+
+  get fd(): number {
+    return this.#files.descriptor(this.file)
+  }
+
+  /** Whether a batch must go to the next segment (Kafka: `LogSegment.shouldRoll`). */
+  mustRollBefore(
+    { config, clock }: RollRules,
+    batchBytes: number,
+    lastOffset: number,
+    maxTimestampMs: number,
+  ): boolean {
+    if (lastOffset - this.baseOffset > relativeOffsetMax) return true
+    if (this.sizeBytes === 0) return false
+    if (this.sizeBytes > config.segmentBytes - batchBytes) return true
+    if (this.indexes.isFull(config)) return true
+    const firstMs = this.#readFirstTimestampMs()
+    const timed = firstMs >= 0 && maxTimestampMs >= 0
+    const waitedMs = timed ? maxTimestampMs - firstMs : clock.nowMs() - this.#createdMs
+    return waitedMs > config.segmentMs
+  }
+
+  /** Remembers the state that `forgetUnwritten` goes back to. */
+  mark(): void {
+    const { indexes } = this
+    this.#mark.sizeBytes = this.sizeBytes
+    this.#mark.offsetEntries = indexes.offsetEntries
+    this.#mark.timeEntries = indexes.timeEntries
+    this.#mark.timestampMs = indexes.maxTimestampMs
+    this.#mark.timestampOffset = indexes.maxTimestampOffset
+  }
+
+  /** Takes account of a batch that is about to be written at the end. */
+  note(config: LogConfig, batchBytes: number, lastOffset: number, maxTimestampMs: number): void {
+    const position = this.sizeBytes
+    if (position === 0) this.#firstTimestampMs = maxTimestampMs
+    this.indexes.note(position, lastOffset, maxTimestampMs, config.indexIntervalBytes)
+    this.sizeBytes = position + batchBytes
+  }
+
+  /** Writes the batches noted since `mark`. After a failure `forgetUnwritten` must follow. */
+  write(run: BatchRun, first: number, end: number): void {
+    this.dirty = true
+    writeBatches(this.#files.fs, this.fd, run, first, end, this.#mark.sizeBytes)
+    this.mark()
+    this.indexes.maybeSave()
+  }
+
+  /** Goes back to what was written for certain, and cuts the file there. */
+  forgetUnwritten(): void {
+    const { indexes } = this
+    this.sizeBytes = this.#mark.sizeBytes
+    if (this.sizeBytes === 0) this.#firstTimestampMs = Number.NaN
+    indexes.truncateToCounts(this.#mark.offsetEntries, this.#mark.timeEntries)
+    indexes.maxTimestampMs = this.#mark.timestampMs
+    indexes.maxTimestampOffset = this.#mark.timestampOffset
+    try {
+      this.#files.fs.truncate(this.fd, this.sizeBytes)
+    } catch {
+      // The write's own error is the one to report; recovery cuts what we couldn't.
+    }
+  }
+
+  /**
+   * Loads the indexes and walks from their last entry to the end, without a look at the records.
+   * Indexes that don't fit the data are made anew.
+   */
+  load(config: LogConfig): SegmentEnd {
+    const { indexes } = this
+    if (indexes.load(this.sizeBytes)) {
+      const end = this.#walkEnd()
+      if (end !== undefined) return end
+    }
+    return this.rebuild(config, false)
+  }
+
+  /**
+   * Makes the indexes anew from the data, with all checks if `verify`. Afterwards `sizeBytes` ends at
+   * the last good batch; the file itself is left as it is.
+   */
+  rebuild(
+    config: LogConfig,
+    verify: boolean,
+    see?: (memory: BatchMemory, position: number) => void,
+  ): SegmentEnd {
+    const endPosition = this.sizeBytes
+    this.indexes.clear()
+    this.sizeBytes = 0
+    let nextOffset = this.baseOffset
+    const options = { startPosition: 0, endPosition, verify }
+    const scan = scanSegment(this.#files.fs, this.fd, options, (memory, position) => {
+      const lastOffset = lastOffsetAt(memory, position)
+      const follows = baseOffsetAt(memory, position) >= nextOffset
+      if (!follows || lastOffset - this.baseOffset > relativeOffsetMax) return false
+      const maxTimestampMs = maxTimestampAt(memory, position)
+      this.note(config, sizeInBytesAt(memory, position), lastOffset, maxTimestampMs)
+      see?.(memory, position)
+      nextOffset = lastOffset + 1
+      return true
+    })
+    return { nextOffset, scan }
+  }
+
+  /** Cuts the file before the batch at `position`, which holds `offset` or what follows it. */
+  cutTo(position: number, offset: number, config: LogConfig): void {
+    if (this.#indexes === undefined) this.load(config)
+    this.#files.fs.truncate(this.fd, position)
+    this.dirty = true
+    this.sizeBytes = position
+    if (position === 0) this.#firstTimestampMs = Number.NaN
+    this.indexes.truncateTo(position, offset)
+    if (this.#walkEnd() === undefined) this.rebuild(config, false)
+    this.indexes.save()
+  }
+
+  /** Where to begin the walk to the batch that holds `offset`. */
+  searchPosition(offset: number): number {
+    if (this.#indexes !== undefined) return this.#indexes.lookup(offset)
+    const path = segmentPath(this.#directory, this.baseOffset, offsetIndexSuffix)
+    const bytes = this.#files.fs.readFile(path)
+    return bytes === undefined ? 0 : lookupOffsetIndex(bytes, offset - this.baseOffset)
+  }
+
+  /** Position of the first batch whose last offset is at or above `offset`; the size if none is. */
+  positionOf(offset: number): number {
+    const from = this.searchPosition(offset)
+    const found = this.#walkTo(from, offset)
+    // An index that leads nowhere: walk all of it.
+    if (found.fault !== undefined && from > 0) return this.#walkTo(0, offset).position
+    return found.position
+  }
+
+  /** Ends the writing: the index files are complete, and `release` frees the memory. */
+  seal(release: boolean): void {
+    this.#indexes?.seal()
+    if (release) this.#indexes = undefined
+  }
+
+  sync(): void {
+    if (!this.dirty) return
+    this.#files.fs.dataSync(this.fd)
+    this.dirty = false
+  }
+
+  closeFile(): void {
+    this.#files.close(this.file)
+  }
+
+  /** Removes its files, the data last, so that a crash leaves no index alone. */
+  remove(): void {
+    this.closeFile()
+    const { fs } = this.#files
+    fs.remove(segmentPath(this.#directory, this.baseOffset, timeIndexSuffix))
+    fs.remove(segmentPath(this.#directory, this.baseOffset, offsetIndexSuffix))
+    fs.remove(this.file.path)
+  }
+
+  #walkTo(startPosition: number, offset: number): ScanResult {
+    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
+    return scanSegment(this.#files.fs, this.fd, options, (memory, position) => {
+      return lastOffsetAt(memory, position) < offset
+    })
+  }
+
+  /** Walks from the last index entry; undefined when the entry doesn't fit the data. */
+  #walkEnd(): SegmentEnd | undefined {
+    const { indexes } = this
+    indexes.restartMaxTimestamp()
+    const startPosition = indexes.lastPosition
+    let expected = indexes.lastIndexedOffset
+    let nextOffset = this.baseOffset
+    let fits = true
+    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
+    const scan = scanSegment(this.#files.fs, this.fd, options, (memory, position) => {
+      const lastOffset = lastOffsetAt(memory, position)
+      fits = (expected ?? lastOffset) === lastOffset && baseOffsetAt(memory, position) >= nextOffset
+      if (!fits) return false
+      expected = undefined
+      indexes.see(lastOffset, maxTimestampAt(memory, position))
+      nextOffset = lastOffset + 1
+      return true
+    })
+    return fits && expected === undefined ? { nextOffset, scan } : undefined
+  }
+
+  #readFirstTimestampMs(): number {
+    if (!Number.isNaN(this.#firstTimestampMs)) return this.#firstTimestampMs
+    const { bytes } = headerScratch
+    const read = this.#files.fs.read(this.fd, bytes, 0, bytes.length, 0)
+    this.#firstTimestampMs = read < bytes.length ? -1 : maxTimestampAt(headerScratch, 0)
+    return this.#firstTimestampMs
+  }
+}
