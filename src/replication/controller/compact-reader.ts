@@ -101,7 +101,7 @@ export class CompactReader {
   /** The next bytes, copied. */
   raw(sizeBytes: number, what: string): Uint8Array {
     const position = this.#take(sizeBytes, what)
-    return this.#bytes.slice(position, position + sizeBytes)
+    return Uint8Array.from(this.#bytes.subarray(position, position + sizeBytes))
   }
 
   skip(sizeBytes: number, what: string): void {

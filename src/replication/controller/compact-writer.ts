@@ -25,7 +25,8 @@ export class CompactWriter {
 
   /** What was written, as a view: valid until the next write or reset. */
   written(): Uint8Array {
-    return this.#bytes.subarray(0, this.#position)
+    // Not a Buffer, whose `slice` would be another view.
+    return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, this.#position)
   }
 
   int8(value: number): void {

@@ -218,7 +218,9 @@ export class Controller {
   }
 
   #createTopic(from: number, request: CreateTopicRequest): void {
-    const topicId = this.#newTopicId()
+    let topicId = this.#newTopicId()
+    // An id of before would make a record that doesn't replay.
+    while (this.#image.topic(topicId) !== undefined) topicId = this.#newTopicId()
     this.#conclude(from, request, decideCreateTopic(this.#image, request, topicId, this.#config))
   }
 

@@ -42,6 +42,8 @@ export class ControllerHarness {
   readonly clock = new ManualClock()
   readonly log: MemoryMetadataLog
   readonly controller: Controller
+  /** What others than connection 0 were told, in order. */
+  told: [number, ControllerResponse][] = []
   #topics = 0
   #correlation = 0
 
@@ -66,6 +68,7 @@ export class ControllerHarness {
     const answers: ControllerResponse[] = []
     this.controller.takeOutgoing((connection, response) => {
       if (connection === 0) answers.push(response)
+      else this.told.push([connection, response])
     })
     expect(answers).toHaveLength(1)
     return answers[0]
