@@ -1,20 +1,21 @@
 /**
- * What a disk read of the follower costs, learned from the first reads of the run itself: T(b) = a
- * + b/c with a fixed part a and a copy bandwidth c.
+ * What a disk read of the follower costs, learned from the first reads of the run itself:
+ * T(b) = a + b/c with a fixed part a and a copy bandwidth c.
  *
  * The line is Theil and Sen's (median of the slopes between pairs, then median of what is left),
  * which a few stalled reads cannot bend. A median says what a read usually takes, though, and
- * catching up takes the sum: `meanFactor` is what the stalls add to it.
+ * catching up takes the sum: `meanFactor` is what the stalls add to it. From one read's begin to the
+ * next is a round: what of it is not the read is the look into the ring and all else the thread does.
  */
 import { TidemarkError } from '../errors.ts'
 import type { FittedFrom } from './result.ts'
 import { median, quantilesOf } from './statistics.ts'
 
-/** One disk read: bytes above 0, and the time of read, check and write. Same length. */
+/** Disk reads one after the other: bytes above 0, and the time of read, check and write. */
 export interface ReadSamples {
   readonly bytes: ArrayLike<number>
   readonly ms: ArrayLike<number>
-  /** When each read ended, milliseconds after the resume; tells the window. */
+  /** When the round of each read began, milliseconds after the resume, ascending. */
   readonly atMs?: ArrayLike<number>
 }
 
@@ -31,6 +32,8 @@ export type FitMethod =
 export interface ReadCostFit {
   readonly setupMsPerRead: number
   readonly copyBytesPerSec: number
+  /** What a round takes beside its read; 0 without `atMs`. */
+  readonly pollMsPerRound: number
   /** Mean of the real times over mean of the fitted ones; a `slowdown` for predictions of sums. */
   readonly meanFactor: number
   /** Scatter of one read about the line, as a standard deviation, outliers included. */
@@ -41,6 +44,8 @@ export interface ReadCostFit {
 export interface FitOptions {
   /** Bandwidth to go by where the samples cannot tell it; default 1.5 GB/s. */
   readonly assumedCopyBytesPerSec?: number
+  /** Reads waited for a throttle: the time between them says nothing. Default false. */
+  readonly throttled?: boolean
 }
 
 /** Pairs grow with the square: 200 samples make 19,900, sorted in about 2 ms. */
@@ -57,27 +62,50 @@ const sizeSpreadMin = 0.02
 export function fitReadCost(samples: ReadSamples, options: FitOptions = {}): ReadCostFit {
   const count = samples.bytes.length
   checkSamples(samples)
-  const picked = pick(samples, pairSamplesMax)
   const { setupMs, msPerByte, method } = line(
-    picked,
+    pick(samples, pairSamplesMax),
     1000 / (options.assumedCopyBytesPerSec ?? assumedCopyBytesPerSecDefault),
   )
-  let realMs = 0
-  let fittedMs = 0
-  let squares = 0
-  for (let index = 0; index < count; index++) {
-    const expectedMs = setupMs + msPerByte * samples.bytes[index]!
-    realMs += samples.ms[index]!
-    fittedMs += expectedMs
-    squares += (samples.ms[index]! - expectedMs) ** 2
-  }
+  const fittedMs = Float64Array.from(
+    { length: count },
+    (_, index) => setupMs + msPerByte * samples.bytes[index]!,
+  )
+  const squares = fittedMs.reduce((sum, ms, index) => sum + (samples.ms[index]! - ms) ** 2, 0)
+  const poll = options.throttled === true ? undefined : fitPoll(samples, fittedMs)
   return {
     setupMsPerRead: setupMs,
     copyBytesPerSec: 1000 / msPerByte,
-    meanFactor: fittedMs > 0 && realMs > 0 ? realMs / fittedMs : 1,
+    pollMsPerRound: poll?.ms ?? 0,
+    meanFactor: poll?.meanFactor ?? ratio(sum(samples.ms), sum(fittedMs)),
     readDeviationMs: Math.sqrt(squares / count),
     fittedFrom: { samples: count, windowMs: windowMs(samples), method },
   }
+}
+
+/** Undefined where there is no whole round. */
+function fitPoll(
+  { ms, atMs }: ReadSamples,
+  fittedMs: Float64Array,
+): { readonly ms: number; readonly meanFactor: number } | undefined {
+  const rounds = fittedMs.length - 1
+  if (atMs === undefined || rounds < 1) return undefined
+  const beside = Float64Array.from({ length: rounds }, (_, index) =>
+    Math.max(0, atMs[index + 1]! - atMs[index]! - ms[index]!),
+  )
+  const pollMs = median(beside)
+  const realMs = sum(beside) + sum(ms) - ms[rounds]!
+  const expectedMs = rounds * pollMs + sum(fittedMs) - fittedMs[rounds]!
+  return { ms: pollMs, meanFactor: ratio(realMs, expectedMs) }
+}
+
+function ratio(real: number, expected: number): number {
+  return expected > 0 && real > 0 ? real / expected : 1
+}
+
+function sum(values: ArrayLike<number>): number {
+  let total = 0
+  for (let index = 0; index < values.length; index++) total += values[index]!
+  return total
 }
 
 interface Line {
@@ -145,13 +173,10 @@ function pick(samples: ReadSamples, countMax: number): Points {
   }
 }
 
+/** From the resume to the end of the last read; without `atMs`, the time of the reads alone. */
 function windowMs({ atMs, ms }: ReadSamples): number {
-  if (atMs === undefined) {
-    let total = 0
-    for (let index = 0; index < ms.length; index++) total += ms[index]!
-    return total
-  }
-  return atMs[atMs.length - 1]!
+  const last = ms.length - 1
+  return atMs === undefined ? sum(ms) : atMs[last]! + ms[last]!
 }
 
 function checkSamples({ bytes, ms, atMs }: ReadSamples): void {

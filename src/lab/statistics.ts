@@ -1,5 +1,6 @@
 /** Numbers about numbers: summaries over partitions, medians with intervals over repetitions. */
 import { invariant } from '../invariant.ts'
+import type { Interval, MedianTail } from './result.ts'
 import { SeededRandom } from './statistics-random.ts'
 
 export interface Summary {
@@ -8,13 +9,6 @@ export interface Summary {
   readonly median: number
   readonly mean: number
   readonly max: number
-}
-
-/** A value with the bounds of its 95 % interval; both are NaN when one repetition cannot tell. */
-export interface Interval {
-  readonly value: number
-  readonly low: number
-  readonly high: number
 }
 
 type Numbers = ArrayLike<number>
@@ -64,12 +58,16 @@ export function summarize(values: Numbers): Summary {
   return { count: values.length, min: min!, median: middle!, mean: mean(values), max: max! }
 }
 
-/** Mean with Student's 95 % interval: for repetitions that scatter evenly. */
-export function meanInterval95(values: Numbers): Interval {
-  const value = mean(values)
-  const half =
-    (studentT95(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length)
-  return { value, low: value - half, high: value + half }
+/** Median, 99th percentile and largest; undefined of no values. */
+export function medianTail(values: Numbers): MedianTail | undefined {
+  if (values.length === 0) return undefined
+  const [middle, p99, max] = quantilesOf(values, [0.5, 0.99, 1])
+  return { median: middle!, p99: p99!, max: max! }
+}
+
+/** Half of the width of Student's 95 % interval of the mean; NaN below two values. */
+export function meanHalfWidth95(values: Numbers): number {
+  return (studentT95(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length)
 }
 
 const resamples = 2000
@@ -78,15 +76,15 @@ const bootstrapCountMin = 6
 
 /**
  * Median with a 95 % interval, for repetitions with outliers: percentile bootstrap, resampled from
- * `seed`. With fewer than six values the interval is Student's, moved to the median: resampling
- * three values can only give back their range.
+ * `seed`. With fewer than six values the interval is as wide as Student's, about the median:
+ * resampling three values can only give back their range. One value has no interval: NaN.
  */
 export function medianInterval95(values: Numbers, seed = 1): Interval {
-  const value = median(values)
+  const middle = median(values)
+  const own = Array.from(values)
   if (values.length < bootstrapCountMin) {
-    const { low, high } = meanInterval95(values)
-    const half = (high - low) / 2
-    return { value, low: value - half, high: value + half }
+    const half = meanHalfWidth95(values)
+    return { median: middle, low: middle - half, high: middle + half, values: own }
   }
   const random = new SeededRandom(seed)
   const sample = new Float64Array(values.length)
@@ -99,9 +97,10 @@ export function medianInterval95(values: Numbers, seed = 1): Interval {
   }
   medians.sort()
   return {
-    value,
+    median: middle,
     low: quantileOfSorted(medians, 0.025),
     high: quantileOfSorted(medians, 0.975),
+    values: own,
   }
 }
 

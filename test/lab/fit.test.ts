@@ -115,7 +115,27 @@ describe('fitReadCost', () => {
 
   test('the window ends with the last read', () => {
     const fit = fitReadCost({ bytes: [1, 2], ms: [1, 1], atMs: [5, 40] })
-    expect(fit.fittedFrom.windowMs).toBe(40)
+    expect(fit.fittedFrom.windowMs).toBe(41)
+  })
+
+  test('what a round takes beside its read is the look into the ring', () => {
+    const samples = reads(50, 0.4, 8e8)
+    const atMs: number[] = []
+    let nowMs = 3
+    for (const [index, ms] of samples.ms.entries()) {
+      atMs.push(nowMs)
+      nowMs += ms + (index % 10 === 7 ? 20 : 0.1)
+    }
+    const fit = fitReadCost({ ...samples, atMs })
+    near(fit.pollMsPerRound, 0.1, 1e-6)
+    near(fit.setupMsPerRead, 0.4, 1e-6)
+    const fitted = samples.ms.slice(0, -1).reduce((a, b) => a + b) + 49 * 0.1
+    near(fit.meanFactor, (fitted + 5 * 19.9) / fitted, 1e-6)
+    expect(fit.fittedFrom.windowMs).toBeCloseTo(nowMs - 0.1, 6)
+
+    const throttled = fitReadCost({ ...samples, atMs }, { throttled: true })
+    expect(throttled.pollMsPerRound).toBe(0)
+    near(throttled.meanFactor, 1, 1e-9)
   })
 
   test.each([

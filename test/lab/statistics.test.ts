@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  meanInterval95,
+  meanHalfWidth95,
   median,
   medianInterval95,
+  medianTail,
   quantilesOf,
   standardDeviation,
   studentT95,
@@ -22,8 +23,10 @@ describe('statistics', () => {
   test('no values and one value', () => {
     expect(summarize([])).toEqual({ count: 0, min: NaN, median: NaN, mean: NaN, max: NaN })
     expect(summarize([7])).toEqual({ count: 1, min: 7, median: 7, mean: 7, max: 7 })
-    expect(meanInterval95([7])).toEqual({ value: 7, low: NaN, high: NaN })
-    expect(medianInterval95([7])).toEqual({ value: 7, low: NaN, high: NaN })
+    expect(meanHalfWidth95([7])).toBeNaN()
+    expect(medianInterval95([7])).toEqual({ median: 7, low: NaN, high: NaN, values: [7] })
+    expect(medianTail([])).toBeUndefined()
+    expect(medianTail([7])).toEqual({ median: 7, p99: 7, max: 7 })
   })
 
   test('the input is left as it was', () => {
@@ -45,10 +48,12 @@ describe('statistics', () => {
   test('interval of the mean, by hand', () => {
     // sd of 1..5 is sqrt(2.5); half width 2.7764 * sqrt(2.5 / 5)
     expect(standardDeviation([1, 2, 3, 4, 5])).toBeCloseTo(Math.sqrt(2.5), 12)
-    const { value, low, high } = meanInterval95([1, 2, 3, 4, 5])
-    expect(value).toBe(3)
-    expect(low).toBeCloseTo(3 - 2.7764 * Math.sqrt(0.5), 10)
-    expect(high).toBeCloseTo(3 + 2.7764 * Math.sqrt(0.5), 10)
+    expect(meanHalfWidth95([1, 2, 3, 4, 5])).toBeCloseTo(2.7764 * Math.sqrt(0.5), 10)
+    const { low, high } = medianInterval95([1, 2, 3, 4, 5])
+    expect([low, high].map((bound) => bound - 3)).toEqual([
+      expect.closeTo(-2.7764 * Math.sqrt(0.5), 10),
+      expect.closeTo(2.7764 * Math.sqrt(0.5), 10),
+    ])
   })
 
   test('interval of the median: seeded, holds the median, covers near 95 %', () => {
@@ -56,15 +61,15 @@ describe('statistics', () => {
     expect(medianInterval95(values, 3)).toEqual(medianInterval95(values, 3))
     const random = new SeededRandom(11)
     let covered = 0
-    for (let trial = 0; trial < 200; trial++) {
+    for (let trial = 0; trial < 100; trial++) {
       const sample = Array.from({ length: 15 }, () => random.next())
-      const { value, low, high } = medianInterval95(sample, trial)
+      const { median: value, low, high } = medianInterval95(sample, trial)
       expect(low).toBeLessThanOrEqual(value)
       expect(high).toBeGreaterThanOrEqual(value)
       if (low <= 0.5 && high >= 0.5) covered++
     }
-    expect(covered).toBeGreaterThan(180)
-    expect(covered).toBeLessThan(200)
+    expect(covered).toBeGreaterThan(88)
+    expect(covered).toBeLessThan(100)
   })
 
   test('quantiles are ordered and inside the range', () => {
