@@ -1,6 +1,6 @@
 /**
- * Writes records as one batch straight into memory, shared memory included. On the way of a produced
- * record this is the only code that copies its payload.
+ * Writes records as one batch straight into memory, shared memory included. On the way of a
+ * produced record this is the only code that copies its payload.
  */
 import { TidemarkError } from '../errors.ts'
 import { invariant } from '../invariant.ts'

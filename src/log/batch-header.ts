@@ -21,8 +21,8 @@ export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
 export const compressions: readonly Compression[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
 /**
- * What is wrong with a batch. `header-cut` and `bytes-cut`: the bytes end too early; the others: the
- * bytes are there and are not a batch.
+ * What is wrong with a batch. `header-cut` and `bytes-cut`: the bytes end too early; the others:
+ * the bytes are there and are not a batch.
  */
 export type BatchFault =
   | 'header-cut'
@@ -103,8 +103,8 @@ export function stampBatch(
 }
 
 /**
- * Checks all of a batch but its records: framing, then CRC, then what the header claims. Safe on any
- * bytes; never throws. `availableBytes` counts from `position`.
+ * Checks all of a batch but its records: framing, then CRC, then what the header claims. Safe on
+ * any bytes; never throws. `availableBytes` counts from `position`.
  */
 export function checkBatch(
   memory: BatchMemory,
@@ -129,8 +129,8 @@ export function checkBatch(
 }
 
 /**
- * Checks only that a header stands there that could be a batch's: enough to walk from batch to batch
- * without reading the records. The batch may reach beyond `availableBytes`.
+ * Checks only that a header stands there that could be a batch's: enough to walk from batch to
+ * batch without reading the records. The batch may reach beyond `availableBytes`.
  */
 export function checkBatchFraming(
   memory: BatchMemory,

@@ -1,4 +1,6 @@
-/** Bytes that hold batches: a range of any buffer, shared or not, with a view to read numbers by. */
+/**
+ * Bytes that hold batches: a range of any buffer, shared or not, with a view to read numbers by.
+ */
 
 /** `bytes` and `view` show the same range; every position in this folder counts from its start. */
 export interface BatchMemory {

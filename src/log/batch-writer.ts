@@ -1,4 +1,6 @@
-/** Writes batches that lie scattered in memory to one place of a file, with as few calls as can be. */
+/**
+ * Writes batches that lie scattered in memory to one place of a file, with as few calls as can be.
+ */
 import { sizeInBytesAt } from './batch-header.ts'
 import type { BatchRun } from './batch-memory.ts'
 import { type FileSystem, writevViewsMax } from './file-system.ts'
@@ -7,8 +9,8 @@ import { type FileSystem, writevViewsMax } from './file-system.ts'
 const views: Uint8Array[] = []
 
 /**
- * Writes batches `first` (inclusive) to `end` (exclusive) of the run at `filePosition`. Neighbours in
- * memory become one piece; a single piece is written without making a view.
+ * Writes batches `first` (inclusive) to `end` (exclusive) of the run at `filePosition`. Neighbours
+ * in memory become one piece; a single piece is written without making a view.
  *
  * @throws what the file system throws; then any part may have been written.
  */
@@ -70,7 +72,9 @@ function writeViews(fs: FileSystem, fd: number, filePosition: number): number {
   }
 }
 
-/** After a short `writev`: what is left goes piece by piece, and meets the error that cut it short. */
+/**
+ * After a short `writev`: what is left goes piece by piece, and meets the error that cut it short.
+ */
 function finishViews(fs: FileSystem, fd: number, filePosition: number, written: number): void {
   let position = 0
   for (const view of views) {

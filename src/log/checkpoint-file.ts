@@ -22,8 +22,12 @@ export function writeCheckpointFile(
   entries: readonly string[],
   options: CheckpointWriteOptions,
 ): void {
+  replaceFile(fs, file, checkpointText(entries), options)
+}
+
+export function checkpointText(entries: readonly string[]): string {
   const lines = [checkpointVersion, String(entries.length), ...entries]
-  replaceFile(fs, file, `${lines.join('\n')}\n`, options)
+  return `${lines.join('\n')}\n`
 }
 
 /** Replaces a small file as a whole: a reader sees the old text or the new, never a part. */

@@ -19,8 +19,8 @@ function loadNative(): NativeCrc32c | undefined {
 const native = loadNative()
 
 /**
- * Checksum of the bytes from `start` (inclusive) to `end` (exclusive), as an unsigned 32-bit number.
- * Makes one small view a call; the bytes may be shared memory.
+ * Checksum of the bytes from `start` (inclusive) to `end` (exclusive), as an unsigned 32-bit
+ * number. Makes one small view a call; the bytes may be shared memory.
  */
 export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   if (native === undefined) return crc32cPortable(bytes, start, end)

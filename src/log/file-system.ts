@@ -1,6 +1,6 @@
 /**
- * The file calls that this folder makes, synchronous, so that tests and the simulation can put their
- * own disk below. Thin on purpose: no call here allocates more than Node does itself.
+ * The file calls that this folder makes, synchronous, so that tests and the simulation can put
+ * their own disk below. Thin on purpose: no call here allocates more than Node does itself.
  */
 import fs from 'node:fs'
 import { createRequire } from 'node:module'

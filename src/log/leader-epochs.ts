@@ -3,10 +3,10 @@
  * (epoch, start offset), both ascending; an epoch ends where the next begins, the last at the log's
  * end.
  *
- * The file is replaced at each change, so other threads read a whole one. Whether that waits for the
- * disk is another question: each batch carries its epoch, so recovery restores the entries of all that
- * lies above the recovery point from the data. Hence `flush` must come before a recovery point is
- * raised, and nothing else has to wait (cf. KAFKA-16541: a torn file after loss of power).
+ * The file is replaced at each change, so other threads read a whole one. Whether that waits for
+ * the disk is another question: each batch carries its epoch, so recovery restores the entries of
+ * all that lies above the recovery point from the data. Hence `flush` must come before a recovery
+ * point is raised, and nothing else has to wait (cf. KAFKA-16541: a torn file after loss of power).
  */
 import path from 'node:path'
 import { TidemarkError } from '../errors.ts'

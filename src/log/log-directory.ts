@@ -1,6 +1,6 @@
 /**
- * The directory that holds all logs of one broker: locked, named, with its checkpoints and the mark of
- * a clean shutdown (Kafka: `LogManager`). Opens no log itself.
+ * The directory that holds all logs of one broker: locked, named, with its checkpoints and the mark
+ * of a clean shutdown (Kafka: `LogManager`). Opens no log itself.
  */
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
@@ -52,7 +52,9 @@ export interface PartitionDirectory extends TopicPartition {
 export class LogDirectory {
   readonly directory: string
   readonly properties: MetaProperties
-  /** Whether the last owner ended properly. The mark is gone by now: a crash from here on counts. */
+  /**
+   * Whether the last owner ended properly. The mark is gone by now: a crash from here on counts.
+   */
   readonly cleanShutdown: boolean
   /** Broker epoch of that life; -1 when it isn't known or the end was not clean. */
   readonly previousBrokerEpoch: number
@@ -76,8 +78,8 @@ export class LogDirectory {
    * Makes the directory if need be, locks it against all other processes and broker threads, checks
    * whose it is, and takes the mark of a clean shutdown away.
    *
-   * @throws {TidemarkError} DIRECTORY_IN_USE, INCONSISTENT_CLUSTER_ID, INVALID_CONFIG (another node's),
-   *   CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   * @throws {TidemarkError} DIRECTORY_IN_USE, INCONSISTENT_CLUSTER_ID, INVALID_CONFIG (another
+   *   node's), CORRUPT_FILE, KAFKA_STORAGE_ERROR
    */
   static open(options: LogDirectoryOptions): LogDirectory {
     const fs = options.fs ?? realFileSystem
@@ -112,7 +114,9 @@ export class LogDirectory {
     return found
   }
 
-  /** @throws {TidemarkError} INVALID_TOPIC_EXCEPTION, so that no name leads out of the directory. */
+  /**
+   * @throws {TidemarkError} INVALID_TOPIC_EXCEPTION, so that no name leads out of the directory.
+   */
   partitionDirectory(partition: TopicPartition): string {
     checkTopicName(partition.topic)
     return path.join(this.directory, partitionDirectoryName(partition))
@@ -129,8 +133,8 @@ export class LogDirectory {
   }
 
   /**
-   * Unlocks. `cleanBrokerEpoch` leaves the mark of a clean shutdown: to be given only after all logs
-   * were closed without an error and the checkpoints were written.
+   * Unlocks. `cleanBrokerEpoch` leaves the mark of a clean shutdown: to be given only after all
+   * logs were closed without an error and the checkpoints were written.
    */
   close(cleanBrokerEpoch?: number): void {
     if (this.#closed) return
@@ -147,8 +151,12 @@ export class LogDirectory {
   }
 
   #checkpointFile(kind: CheckpointKind): string {
-    return path.join(this.directory, checkpointFileNames[kind])
+    return checkpointFilePath(this.directory, kind)
   }
+}
+
+export function checkpointFilePath(directory: string, kind: CheckpointKind): string {
+  return path.join(directory, checkpointFileNames[kind])
 }
 
 /** Whose directory it is: read, or written when nobody's yet. */

@@ -1,4 +1,6 @@
-/** Opens what lies in a partition's directory, or makes it, up to the point where a log can go on. */
+/**
+ * Opens what lies in a partition's directory, or makes it, up to the point where a log can go on.
+ */
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
 import { isTidemarkError } from '../errors.ts'
@@ -42,7 +44,9 @@ export interface OpenedLog {
   readonly recoveryPoint: number
 }
 
-/** @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE, KAFKA_STORAGE_ERROR */
+/**
+ * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE, KAFKA_STORAGE_ERROR
+ */
 export function openLogFiles(options: LogOptions): OpenedLog {
   checkLogConfig(options.config)
   const files = options.files ?? new OpenFiles(options.fs ?? realFileSystem)

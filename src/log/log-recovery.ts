@@ -1,10 +1,11 @@
 /**
  * Makes a partition's directory whole after a crash (Kafka: `LogLoader`). A job over one directory
- * without anything else, so that many run side by side; afterwards the log opens as after a clean stop.
+ * without anything else, so that many run side by side; afterwards the log opens as after a clean
+ * stop.
  *
  * Everything from the segment of the recovery point on is read and checked. At the first batch that
- * isn't whole the file is cut and all later segments are removed. Indexes are made anew; the history
- * of leader epochs above the recovery point is taken from the batches.
+ * isn't whole the file is cut and all later segments are removed. Indexes are made anew; the
+ * history of leader epochs above the recovery point is taken from the batches.
  */
 import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'

@@ -1,13 +1,13 @@
 /**
  * A partition's log: a row of segments with one writer, its owner. Everything is synchronous.
  *
- * Two doors lead in: `append` stamps offsets and epoch (leader), `appendReplicated` takes stamped bytes
- * as they are (follower). Both end in the same private write, so the files cannot differ in form, and
- * both roll by the batch, so that leader and followers roll at the same batches.
+ * Two doors lead in: `append` stamps offsets and epoch (leader), `appendReplicated` takes stamped
+ * bytes as they are (follower). Both end in the same private write, so the files cannot differ in
+ * form, and both roll by the batch, so that leader and followers roll at the same batches.
  *
- * A write or sync that fails ends the log's writing life: the file is cut back to its last whole batch,
- * later appends are refused with the first failure as cause, reads go on. A failed sync is never tried
- * again, since the system may have dropped the bytes it couldn't write.
+ * A write or sync that fails ends the log's writing life: the file is cut back to its last whole
+ * batch, later appends are refused with the first failure as cause, reads go on. A failed sync is
+ * never tried again, since the system may have dropped the bytes it couldn't write.
  */
 import type { Clock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
@@ -65,9 +65,11 @@ export class Log {
   }
 
   /**
-   * Opens a partition's directory, or makes it. Without a clean shutdown the log is recovered first.
+   * Opens a partition's directory, or makes it. Without a clean shutdown the log is recovered
+   * first.
    *
-   * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE,
+   *   KAFKA_STORAGE_ERROR
    */
   static open(options: LogOptions): Log {
     return new Log(options)
@@ -140,12 +142,12 @@ export class Log {
   }
 
   /**
-   * Copies whole batches to `target`, the first being the one that holds `offset`, and returns their
-   * bytes: at most `maxBytes`, unless the first batch alone is larger. 0: nothing whole lies between
-   * `offset` and `endOffset` (exclusive).
+   * Copies whole batches to `target`, the first being the one that holds `offset`, and returns
+   * their bytes: at most `maxBytes`, unless the first batch alone is larger. 0: nothing whole lies
+   * between `offset` and `endOffset` (exclusive).
    *
-   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE outside log start and log end; RECORD_TOO_LARGE when
-   *   the first batch doesn't fit in the target; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
+   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE outside log start and log end; RECORD_TOO_LARGE
+   *   when the first batch doesn't fit in the target; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
   read(
     offset: number,
@@ -175,11 +177,12 @@ export class Log {
   }
 
   /**
-   * Cuts off everything from `offset` on, by whole batches; the next record gets that offset. Returns
-   * whether data was cut; an offset at or beyond the end only drops epochs that begin there.
+   * Cuts off everything from `offset` on, by whole batches; the next record gets that offset.
+   * Returns whether data was cut; an offset at or beyond the end only drops epochs that begin
+   * there.
    *
-   * The recovery point goes back with it. Its checkpoint must be written before the log is appended to
-   * again, or a crash could leave bytes below it that never were on disk.
+   * The recovery point goes back with it. Its checkpoint must be written before the log is appended
+   * to again, or a crash could leave bytes below it that never were on disk.
    *
    * @throws {TidemarkError} INVALID_ARGUMENT for a negative offset; KAFKA_STORAGE_ERROR
    */
@@ -258,8 +261,8 @@ export class Log {
   }
 
   /**
-   * Completes the index files, flushes unless told not to, and closes. Without the flush the recovery
-   * point stays where it is. A log that failed is only closed.
+   * Completes the index files, flushes unless told not to, and closes. Without the flush the
+   * recovery point stays where it is. A log that failed is only closed.
    *
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; closed all the same, and not cleanly.
    */

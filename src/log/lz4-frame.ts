@@ -39,7 +39,8 @@ export function compressLz4(bytes: Uint8Array, start: number, end: number): Uint
  * What the frame from `start` to `end` holds, in memory of its own. The frame's blocks are walked
  * first, so that a hostile one cannot choose how much memory is taken.
  *
- * @throws {TidemarkError} CORRUPT_MESSAGE for bytes that aren't a frame or hold more than `bytesMax`.
+ * @throws {TidemarkError} CORRUPT_MESSAGE for bytes that aren't a frame or hold more than
+ *   `bytesMax`.
  */
 export function decompressLz4(
   bytes: Uint8Array,

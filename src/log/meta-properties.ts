@@ -45,7 +45,9 @@ export function writeMetaProperties(
   replaceFile(fs, file, `${lines.join('\n')}\n`, { durable: true })
 }
 
-/** The part of Java's format that these files use: `key=value` lines, comments, escaped `=` and `:`. */
+/**
+ * The part of Java's format that these files use: `key=value` lines, comments, escaped `=` and `:`.
+ */
 function parseProperties(text: string): Map<string, string> {
   const properties = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {

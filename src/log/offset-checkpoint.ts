@@ -1,8 +1,10 @@
 /**
- * A directory's offsets by partition (Kafka: `OffsetCheckpointFile`): `<topic> <partition> <offset>` a
- * line. Recovery points, log start offsets and high watermarks have a file each, written as a whole.
+ * A directory's offsets by partition (Kafka: `OffsetCheckpointFile`): `<topic> <partition>
+ * <offset>` a line. Recovery points, log start offsets and high watermarks have a file each,
+ * written as a whole.
  */
 import {
+  checkpointText,
   corruptEntry,
   nonNegativeInteger,
   readCheckpointFile,
@@ -18,7 +20,9 @@ export interface PartitionOffset extends TopicPartition {
 /** Offsets by the name of the partition's directory (`topic-0`). */
 export type OffsetsByPartition = ReadonlyMap<string, number>
 
-/** @throws {TidemarkError} CORRUPT_FILE naming file and line; KAFKA_STORAGE_ERROR. No file: none. */
+/**
+ * @throws {TidemarkError} CORRUPT_FILE naming file and line; KAFKA_STORAGE_ERROR. No file: none.
+ */
 export function readOffsetCheckpoint(fs: FileSystem, file: string): OffsetsByPartition {
   const offsets = new Map<string, number>()
   for (const [index, line] of (readCheckpointFile(fs, file) ?? []).entries()) {
@@ -39,7 +43,16 @@ export function writeOffsetCheckpoint(
   file: string,
   entries: Iterable<PartitionOffset>,
 ): void {
+  writeCheckpointFile(fs, file, offsetLines(entries), { durable: true })
+}
+
+/** The file's whole text, for writers that do not wait for the disk themselves. */
+export function offsetCheckpointText(entries: Iterable<PartitionOffset>): string {
+  return checkpointText(offsetLines(entries))
+}
+
+function offsetLines(entries: Iterable<PartitionOffset>): string[] {
   const lines: string[] = []
   for (const { topic, partition, offset } of entries) lines.push(`${topic} ${partition} ${offset}`)
-  writeCheckpointFile(fs, file, lines, { durable: true })
+  return lines
 }

@@ -34,7 +34,9 @@ export class OffsetIndex {
     this.#count += 1
   }
 
-  /** Position of the batch of the greatest entry at or below the offset; 0: search from the start. */
+  /**
+   * Position of the batch of the greatest entry at or below the offset; 0: search from the start.
+   */
   lookup(relativeOffset: number): number {
     let low = 0
     let high = this.#count
@@ -66,8 +68,8 @@ export class OffsetIndex {
   }
 
   /**
-   * Takes entries from a file for as long as they ascend and lie within `segmentBytes`; zeros that a
-   * preallocated file ends with are passed over. Returns whether all were taken.
+   * Takes entries from a file for as long as they ascend and lie within `segmentBytes`; zeros that
+   * a preallocated file ends with are passed over. Returns whether all were taken.
    */
   load(bytes: Uint8Array, segmentBytes: number): boolean {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -4,8 +4,8 @@
  * and is resumed with the answer, at once or later.
  *
  * It reads beside a writer that appends, rolls and drops segments. Only bytes of batches below
- * `endOffset` are believed, and those are never written again; anything else that looks odd ends the
- * read or makes it search anew.
+ * `endOffset` are believed, and those are never written again; anything else that looks odd ends
+ * the read or makes it search anew.
  */
 import { TidemarkError } from '../errors.ts'
 import { baseOffsetAt, checkBatchFraming, lastOffsetAt, sizeInBytesAt } from './batch-header.ts'
@@ -17,8 +17,8 @@ import { type BatchMemory, batchMemory } from './batch-memory.ts'
  *
  * - `list`: note the base offsets of the segments, ascending, in `bases`; answer 0
  * - `search`: answer a position in segment `base` from which a walk finds `offset`; 0 when unknown
- * - `read`: read `length` bytes at `filePosition` of segment `base` to `bytesPosition` of `bytes`; answer
- *   how many there were; `segmentGone` when there is no such file
+ * - `read`: read `length` bytes at `filePosition` of segment `base` to `bytesPosition` of `bytes`;
+ *   answer how many there were; `segmentGone` when there is no such file
  */
 export interface ReadRequest {
   kind: 'list' | 'search' | 'read'
@@ -54,7 +54,9 @@ export const segmentGone = -1
 const walkReadBytes = 4096
 const notFound = -1
 const implausible = -2
-/** A search is begun anew when the files changed below it; a healthy log needs two tries at most. */
+/**
+ * A search is begun anew when the files changed below it; a healthy log needs two tries at most.
+ */
 const attemptsMax = 4
 
 export class ReadPlan {
@@ -97,8 +99,8 @@ export class ReadPlan {
    * Reads whole batches, beginning with the one that holds `offset`, and returns their bytes. 0:
    * nothing whole lies below `endOffset`. One call reads from one segment.
    *
-   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE below the first segment; CORRUPT_MESSAGE where a batch
-   *   should be and isn't; RECORD_TOO_LARGE when the first batch doesn't fit in the target.
+   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE below the first segment; CORRUPT_MESSAGE where a
+   *   batch should be and isn't; RECORD_TOO_LARGE when the first batch doesn't fit in the target.
    */
   *read(range: ReadRange): ReadSteps<number> {
     if (range.offset >= range.endOffset) return 0

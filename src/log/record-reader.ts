@@ -1,6 +1,6 @@
 /**
- * Reads the records of one batch. Every length and number in the bytes is checked before it is used:
- * a batch of any content yields its records or one typed error.
+ * Reads the records of one batch. Every length and number in the bytes is checked before it is
+ * used: a batch of any content yields its records or one typed error.
  */
 import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'

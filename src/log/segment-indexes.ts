@@ -1,8 +1,8 @@
 /**
  * Both indexes of the segment that is being written, in memory, and how they reach their files.
  *
- * The files follow the data by some entries, and may be missing: they have no checksum and are trusted
- * no further than the data bears them out.
+ * The files follow the data by some entries, and may be missing: they have no checksum and are
+ * trusted no further than the data bears them out.
  */
 
 import { writeWhole } from './batch-writer.ts'
@@ -89,7 +89,9 @@ export class SegmentIndexes {
     this.restartMaxTimestamp()
   }
 
-  /** Goes back to what the time index knows; the batches after the last entry must be seen again. */
+  /**
+   * Goes back to what the time index knows; the batches after the last entry must be seen again.
+   */
   restartMaxTimestamp(): void {
     this.maxTimestampMs = this.#times.lastTimestampMs
     this.maxTimestampOffset = this.#baseOffset + this.#times.lastRelativeOffset

@@ -1,10 +1,11 @@
 /**
  * Reads a log's files from a thread that does not own the log, while the owner appends, rolls and
- * drops segments. Owner and reader share nothing but the files and the end offset that the reader is
- * told: bytes at or above it may be half written.
+ * drops segments. Owner and reader share nothing but the files and the end offset that the reader
+ * is told: bytes at or above it may be half written.
  *
- * The CRC is not checked here; whoever appends what was read checks it (`checkBatch`). After the log
- * was truncated the reader must be told (`forget`): offsets below the new end may mean other batches.
+ * The CRC is not checked here; whoever appends what was read checks it (`checkBatch`). After the
+ * log was truncated the reader must be told (`forget`): offsets below the new end may mean other
+ * batches.
  */
 import type { BatchMemory } from './batch-memory.ts'
 import { logSuffix, offsetIndexSuffix, segmentBases, segmentPath } from './file-names.ts'

@@ -1,6 +1,6 @@
 /**
- * The segments of one log in order, the last being the one written to. Knows files and positions; the
- * log above it knows what the offsets mean. Throws what the file system throws.
+ * The segments of one log in order, the last being the one written to. Knows files and positions;
+ * the log above it knows what the offsets mean. Throws what the file system throws.
  */
 import type { Clock } from '../clock.ts'
 import type { BatchRun } from './batch-memory.ts'

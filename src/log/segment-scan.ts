@@ -1,6 +1,6 @@
 /**
- * Walks the batches of a segment file in order, reading it in large chunks. A batch that a chunk cuts
- * is read again with the next, so that no payload is moved about in memory.
+ * Walks the batches of a segment file in order, reading it in large chunks. A batch that a chunk
+ * cuts is read again with the next, so that no payload is moved about in memory.
  */
 import { limits } from '../limits.ts'
 import { type BatchFault, checkBatch, checkBatchFraming, sizeInBytesAt } from './batch-header.ts'
@@ -27,7 +27,9 @@ export interface ScanResult {
   readonly bytesRead: number
 }
 
-/** `filePosition` is the batch's place in the file. Returning false ends the walk before the batch. */
+/**
+ * `filePosition` is the batch's place in the file. Returning false ends the walk before the batch.
+ */
 export type BatchVisitor = (memory: BatchMemory, position: number, filePosition: number) => boolean
 
 export function scanSegment(

@@ -159,8 +159,8 @@ export class Segment {
   }
 
   /**
-   * Makes the indexes anew from the data, with all checks if `verify`. Afterwards `sizeBytes` ends at
-   * the last good batch; the file itself is left as it is.
+   * Makes the indexes anew from the data, with all checks if `verify`. Afterwards `sizeBytes` ends
+   * at the last good batch; the file itself is left as it is.
    */
   rebuild(
     config: LogConfig,

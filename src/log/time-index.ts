@@ -1,7 +1,8 @@
 /**
- * Sparse map of one segment: timestamp → offset (Kafka: `TimeIndex`). An entry says that no record up
- * to its offset is newer than its timestamp. On disk 12 bytes an entry, big-endian: i64 timestamp in
- * milliseconds, i32 offset relative to the segment's base; timestamps strictly ascending.
+ * Sparse map of one segment: timestamp → offset (Kafka: `TimeIndex`). An entry says that no record
+ * up to its offset is newer than its timestamp. On disk 12 bytes an entry, big-endian: i64
+ * timestamp in milliseconds, i32 offset relative to the segment's base; timestamps strictly
+ * ascending.
  */
 import { isExactInt64, readInt64, writeInt64 } from './int64.ts'
 
