@@ -184,10 +184,10 @@ export class PartitionLeaders {
   resign(partition: PartitionIndex): void {
     invariant(this.#fetcher === brokerNone, 'metadata is applied between fetches')
     if (this.#table.leading[partition] === 0) return
+    this.#acks.failAll(partition, notLeader)
     forgetOutsiders(this.#parts, partition)
     this.#table.stopLeading(partition)
     this.#gauges.refresh(partition)
-    this.#acks.failAll(partition, notLeader)
   }
 
   isLeader(partition: PartitionIndex): boolean {

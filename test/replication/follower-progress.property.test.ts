@@ -2,42 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type BrokerId, brokerId, type PartitionIndex, partitionIndex } from '../../src/ids.ts'
 import { PartitionLeaders } from '../../src/replication/partition-leaders.ts'
+import { ModelReplica } from './kafka-replica-model.ts'
 import { leader, registration, startMs, WorldOfBrokers } from './led-fixture.ts'
 
-/**
- * The model applies Kafka's rule (`Replica.updateFetchStateOrThrow`, `resetReplicaState`) as it stands,
- * to every partition at every poll; the product hears only of offsets that changed.
- */
-class ModelReplica {
-  logEndOffset = -1
-  lastFetchLeaderLogEndOffset = 0
-  lastFetchTimeMs = 0
-  lastCaughtUpTimeMs = 0
-
-  fetch(offset: number, leaderEndOffset: number, timeMs: number): void {
-    if (offset >= leaderEndOffset) {
-      this.lastCaughtUpTimeMs = Math.max(this.lastCaughtUpTimeMs, timeMs)
-    } else if (offset >= this.lastFetchLeaderLogEndOffset) {
-      this.lastCaughtUpTimeMs = Math.max(this.lastCaughtUpTimeMs, this.lastFetchTimeMs)
-    }
-    this.logEndOffset = offset
-    this.lastFetchLeaderLogEndOffset = Math.max(leaderEndOffset, this.lastFetchLeaderLogEndOffset)
-    this.lastFetchTimeMs = timeMs
-  }
-
-  reset(isNewLeader: boolean, leaderEndOffset: number, isInSync: boolean, nowMs: number): void {
-    this.lastCaughtUpTimeMs = isInSync ? nowMs : 0
-    if (isNewLeader) {
-      this.logEndOffset = -1
-      this.lastFetchLeaderLogEndOffset = -1
-      this.lastFetchTimeMs = 0
-    } else {
-      this.lastFetchLeaderLogEndOffset = leaderEndOffset
-      this.lastFetchTimeMs = isInSync ? nowMs : 0
-    }
-  }
-}
-
+/** The product hears only of offsets that changed; the model applies the rule to everything. */
 const partitionCount = 2
 const followers = [brokerId(2), brokerId(3)]
 
