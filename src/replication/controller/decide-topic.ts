@@ -1,14 +1,13 @@
-/** Creating a topic (Kafka: ReplicationControlManager.createTopic, Topic.validate). Pure. */
+/** Creating a topic (Kafka: ReplicationControlManager.createTopic). Pure. */
 import type { ErrorCode } from '../../errors.ts'
 import type { BrokerId } from '../../ids.ts'
 import { limits } from '../../limits.ts'
+import { topicNameFault } from '../../log/topic-name.ts'
 import type { CreateTopicRequest, CreateTopicResponse } from '../messages.ts'
 import type { Decision } from './decision.ts'
 import type { MetadataImage } from './metadata-image.ts'
+import { metadataTopic } from './metadata-log-port.ts'
 import { configResources, type MetadataRecord } from './metadata-records.ts'
-
-const topicNameLengthMax = 249
-const topicNameForm = /^[a-zA-Z0-9._-]+$/
 
 export interface TopicLimits {
   /** Partitions of the cluster for which there is room. */
@@ -80,15 +79,12 @@ function recordsOf(
 function refuseName(image: MetadataImage, topic: string): Refusal | undefined {
   const invalid = (why: string): Refusal => ({
     error: 'INVALID_TOPIC_EXCEPTION',
-    detail: `topic '${topic}': ${why}`,
+    detail: `topic '${topic.slice(0, 300)}': ${why}`,
   })
-  if (topic.length === 0) return invalid('the name is empty')
-  if (topic === '.' || topic === '..') return invalid("the name cannot be '.' or '..'")
-  if (topic.length > topicNameLengthMax) {
-    return invalid(`the name is longer than ${topicNameLengthMax} characters`)
-  }
-  if (!topicNameForm.test(topic)) {
-    return invalid("only ASCII letters, digits, '.', '_' and '-' are allowed")
+  const fault = topicNameFault(topic)
+  if (fault !== undefined) return invalid(fault)
+  if (topic === metadataTopic) {
+    return { error: 'INVALID_REQUEST', detail: `topic '${topic}' is the controller's own` }
   }
   if (image.topicNamed(topic) !== undefined) {
     return { error: 'TOPIC_ALREADY_EXISTS', detail: `topic '${topic}' exists already` }

@@ -2,7 +2,6 @@
  * The controller's log on disk: an ordinary partition log named as Kafka names it, whose batches carry
  * the controller's epoch and hold record values in KRaft's framing.
  */
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { isTidemarkError, TidemarkError } from '../../errors.ts'
@@ -12,17 +11,16 @@ import { BatchEncoder } from '../../log/batch-encoder.ts'
 import { attributesAt, checkBatch, nextOffsetAt, sizeInBytesAt } from '../../log/batch-header.ts'
 import { attributeBit } from '../../log/batch-layout.ts'
 import { type BatchMemory, batchMemory } from '../../log/batch-memory.ts'
-import type { FileSystem } from '../../log/file-system.ts'
+import { type FileSystem, realFileSystem } from '../../log/file-system.ts'
 import { Log } from '../../log/log.ts'
 import { type FlushPolicy, logConfigDefaults } from '../../log/log-config.ts'
 import { batchSizeBound, type ProduceRecord } from '../../log/record.ts'
 import { forEachRecord } from '../../log/record-reader.ts'
 import { CompactWriter } from './compact-writer.ts'
-import type { MetadataLogPort } from './metadata-log-port.ts'
+import { type MetadataLogPort, metadataTopic } from './metadata-log-port.ts'
 import { decodeMetadataRecord, encodeMetadataRecord } from './metadata-record-codec.ts'
 import type { MetadataRecord } from './metadata-records.ts'
 
-export const metadataTopic = '__cluster_metadata'
 export const metadataDirectoryName = `${metadataTopic}-0`
 
 const readBytesInitial = 1024 * 1024
@@ -58,11 +56,10 @@ export class MetadataLog implements MetadataLogPort {
    *
    * @throws {TidemarkError} CORRUPT_FILE, KAFKA_STORAGE_ERROR
    */
-  static open({ directory, clock, flush, fs }: MetadataLogOptions): MetadataLog {
-    const own = path.join(directory, metadataDirectoryName)
-    if (fs === undefined) mkdirSync(directory, { recursive: true })
+  static open({ directory, clock, flush, fs = realFileSystem }: MetadataLogOptions): MetadataLog {
+    fs.makeDirectory(directory)
     const log = Log.open({
-      directory: own,
+      directory: path.join(directory, metadataDirectoryName),
       topic: metadataTopic,
       partition: 0,
       config: {
@@ -73,7 +70,7 @@ export class MetadataLog implements MetadataLogPort {
       clock,
       // It is read whole anyway, so that checking all of it costs little more.
       cleanShutdown: false,
-      ...(fs === undefined ? {} : { fs }),
+      fs,
     })
     return new MetadataLog(log, clock)
   }

@@ -3,6 +3,7 @@ import { ManualClock } from '../../../src/clock.ts'
 import { type BrokerId, brokerId, type PartitionIndex, partitionIndex } from '../../../src/ids.ts'
 import { Controller } from '../../../src/replication/controller/controller.ts'
 import type { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
+import type { MetadataLogPort } from '../../../src/replication/controller/metadata-log-port.ts'
 import type {
   AlterPartitionItem,
   AlterPartitionItemResult,
@@ -37,17 +38,17 @@ export function topicIdOf(number: number): string {
   return bytes.toString('base64url')
 }
 
-/** A controller over a log in memory and a clock of the test's, with short ways to talk to it. */
-export class ControllerHarness {
+/** A controller over a log, in memory if not given, and a clock of the test's, with short ways to talk to it. */
+export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
   readonly clock = new ManualClock()
-  readonly log: MemoryMetadataLog
+  readonly log: L
   readonly controller: Controller
   /** What others than connection 0 were told, in order. */
   told: [number, ControllerResponse][] = []
   #topics = 0
   #correlation = 0
 
-  constructor(log = new MemoryMetadataLog(), partitionsMax = 1_000) {
+  constructor(log: L = new MemoryMetadataLog() as never, partitionsMax = 1_000) {
     this.log = log
     this.controller = new Controller({
       log,
