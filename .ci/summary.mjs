@@ -22,9 +22,10 @@ const {
   numPendingTests = 0,
   testResults = [],
 } = readReport() ?? {}
-// A file that does not load has no test to fail, and counts as one.
+// A file that does not load, or whose set-up fails, has no test that fails, and counts as one.
 const brokenFiles = testResults.filter(
-  ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  ({ status, assertionResults }) =>
+    status === 'failed' && assertionResults.every((result) => result.status !== 'failed'),
 ).length
 let failed = numFailedTests + brokenFiles
 if (numPassedTests === 0) process.stderr.write('ci: no test passed\n')

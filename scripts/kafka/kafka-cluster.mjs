@@ -24,11 +24,12 @@ const toolClasses = {
 }
 
 /**
- * Runs one of Kafka's command line tools and returns what it wrote to standard output.
+ * Runs one of Kafka's command line tools and returns what it wrote to standard output, and on
+ * request what it wrote to standard error after it.
  *
  * @throws {Error} with all that it wrote when its exit code is not 0
  */
-export function runTool(name, args, { input = '' } = {}) {
+export function runTool(name, args, { input = '', withErrors = false } = {}) {
   const result = spawnSync('java', [...javaArguments(toolClasses[name]), ...args], {
     input,
     encoding: 'utf8',
@@ -39,7 +40,7 @@ export function runTool(name, args, { input = '' } = {}) {
   if (result.status !== 0) {
     throw new Error(`kafka ${name} ended with ${result.status}:\n${result.stdout}${result.stderr}`)
   }
-  return result.stdout
+  return withErrors ? `${result.stdout}\n${result.stderr}` : result.stdout
 }
 
 export class KafkaCluster {
