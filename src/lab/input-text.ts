@@ -68,7 +68,7 @@ function splitLines(file: InputFile, bytes: Uint8Array, cut: boolean): Lines {
     let feed = start
     while (feed < bytes.length && bytes[feed] !== lineFeed) feed++
     const ended = feed < bytes.length
-    const end = ended && feed > start && bytes[feed - 1] === carriageReturn ? feed - 1 : feed
+    const end = ended && bytes[feed - 1] === carriageReturn ? feed - 1 : feed
     const length = end - start
     if (length > file.recordBytesMax)
       throw tooLong(file, positions.length + 1, length, ended || !cut)

@@ -63,6 +63,19 @@ describe('fitReadCost', () => {
     near(fit.setupMsPerRead, 1.1, 1e-9)
   })
 
+  test('many reads of two sizes: pairs of one size say nothing', () => {
+    const random = new SeededRandom(5)
+    const bytes = Array.from({ length: 150 }, (_, index) => (index % 3 === 0 ? 100_000 : 1e6))
+    const ms = bytes.map((size) => (0.2 + size / 1e6) * (0.9 + 0.2 * random.next()))
+    const fit = fitReadCost({ bytes, ms })
+    near(fit.copyBytesPerSec, 1e9, 0.05)
+    near(fit.setupMsPerRead, 0.2, 0.2)
+    const equal = new Array<number>(40).fill(1000)
+    const one = fitReadCost({ bytes: [...equal, 3000], ms: [...equal.map(() => 3), 5] })
+    near(one.copyBytesPerSec, 1e6, 1e-9)
+    expect(one.fittedFrom.method).toBe('line')
+  })
+
   test('one read, quicker than the assumed bandwidth', () => {
     const fit = fitReadCost({ bytes: [1e6], ms: [0.5] }, { assumedCopyBytesPerSec: 1e9 })
     expect(fit.setupMsPerRead).toBe(0)

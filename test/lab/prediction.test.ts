@@ -122,6 +122,8 @@ describe('limits', () => {
     within(throttled.stableBytesPerSec, 200e6, 1e-9)
     const free = predictCatchUp(single())
     expect(predictCatchUp(single({ throttleBytesPerSec: 2e9 })).catchUpMs).toBe(free.catchUpMs)
+    const spread = predictCatchUp(many(4, 10e6, 1e6, { throttleBytesPerSec: 200e6 }))
+    within(spread.stableBytesPerSec, 800e6, 1e-9)
     const starved = predictCatchUp(single({ throttleBytesPerSec: 99e6 }))
     expect(starved.converges).toBe(false)
   })
@@ -183,12 +185,24 @@ describe('many partitions', () => {
 
   test('every byte that arrives is taken from disk, from the ring, or still lacking', () => {
     const question = many(50, 8e6, 2e6, { ringBytesPerSec: 2e9, pollMsPerRound: 0.02 })
-    for (const policy of ['smallest-lag-first', 'round-robin'] as const) {
-      const prediction = predictCatchUp({ ...question, policy })
+    for (const overrides of [{}, { policy: 'round-robin' }, { throttleBytesPerSec: 2e8 }]) {
+      const prediction = predictCatchUp({ ...question, ...overrides } as CatchUpQuestion)
       const arrived = 50 * 8e6 + (100e6 * prediction.catchUpMs!) / 1000
       const lacking = prediction.trajectory.at(-1)!.lagBytes
       within(prediction.diskBytes + prediction.ringBytes + lacking, arrived, 1e-9)
     }
+  })
+
+  test('while a throttle forbids to read, the ring is emptied', () => {
+    const prediction = predictCatchUp(many(50, 8e6, 2e6, { throttleBytesPerSec: 1e8 }))
+    const { trajectory } = prediction
+    // One chunk in 10 ms: no more than what arrived meanwhile lies in the ring at the end.
+    expect(trajectory.at(-1)!.lagBytes).toBeLessThan(100e6 * 0.015)
+    within(
+      prediction.ringBytes,
+      (100e6 * prediction.catchUpMs!) / 1000 - prediction.diskBytes + 4e8,
+      0.01,
+    )
   })
 
   test('the bound is where it changes', () => {

@@ -29,6 +29,12 @@ describe('every schedule', () => {
           expect(due).toBeGreaterThan(index)
           expect(schedule.intendedTimeMs(due - 1)).toBeLessThanOrEqual(timeMs)
           expect(schedule.intendedTimeMs(due)).toBeGreaterThan(timeMs)
+          // The last moment before: whatever rounding does, it is not due yet.
+          const beforeMs = timeMs * (1 - 2 ** -53)
+          if (beforeMs === timeMs) continue
+          const dueBefore = schedule.dueCount(beforeMs)
+          expect(dueBefore).toBeLessThanOrEqual(index)
+          expect(schedule.intendedTimeMs(dueBefore)).toBeGreaterThan(beforeMs)
         }
       }),
     )
