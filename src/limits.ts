@@ -24,7 +24,7 @@ export const limits = {
   /** A batch, and so a claim, may take this share of a ring at most. */
   ringClaimShareMax: 1 / 4,
   /** Acknowledgements a producer may have outstanding at one broker. */
-  acksOutstandingMax: 65_536,
+  acksOutstandingMax: 16_384,
 
   /** Kafka's `max.message.bytes` default; a batch of a producer is refused above it. */
   batchBytesDefaultMax: 1_048_588,

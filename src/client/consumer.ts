@@ -1,0 +1,198 @@
+/**
+ * Consumer: one partition's records as an async iterator. It reads the leader's segment files itself, in
+ * chunks and without blocking, bounded by the high watermark that the leader publishes in shared memory;
+ * the leader's thread is not involved.
+ */
+import path from 'node:path'
+import { isTidemarkError, TidemarkError } from '../errors.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { limits } from '../limits.ts'
+import { AsyncSegmentReader } from '../log/async-segment-reader.ts'
+import { batchPositions, checkBatch, nextOffsetAt } from '../log/batch-header.ts'
+import { type BatchMemory, batchMemory } from '../log/batch-memory.ts'
+import type { LogRecord } from '../log/record.ts'
+import { readRecords } from '../log/record-reader.ts'
+import { partitionName } from '../workers/partition-store.ts'
+import type { ProgressBoard } from '../workers/progress-board.ts'
+import type { WakeLoop } from './wake-loop.ts'
+
+export interface ConsumeOptions {
+  readonly topic: string
+  readonly partition: number
+  /** First offset to read: a number, the log's start (default) or what is committed from now on. */
+  readonly from?: number | 'earliest' | 'latest'
+  /** Ends before this offset; default: never, the iterator waits for more. */
+  readonly until?: number
+  /** Ends the iteration; nothing is thrown. */
+  readonly signal?: AbortSignal
+  /** Bytes of one read (default 1 MiB). */
+  readonly readBytes?: number
+}
+
+export interface ConsumerParts {
+  readonly index: PartitionIndex
+  readonly board: ProgressBoard
+  readonly wakeLoop: WakeLoop
+  readonly brokerDirectory: (broker: BrokerId) => string
+  /** Word that tells leaders somebody waits for high watermarks; counted. */
+  readonly watchWord: number
+  readonly options: ConsumeOptions
+}
+
+const positionsMax = 65_536
+const leaderRetryMs = 10
+
+/** Made by `Cluster.consume`. @throws {TidemarkError} OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE */
+export async function* consume(parts: ConsumerParts): AsyncGenerator<LogRecord, void, undefined> {
+  const { options } = parts
+  const until = options.until ?? Number.POSITIVE_INFINITY
+  const reading = new PartitionReading(parts)
+  const isAborted = () => options.signal?.aborted === true
+  try {
+    let offset = await reading.firstOffset()
+    while (offset < until && !isAborted()) {
+      const memory = await reading.read(offset)
+      if (memory === undefined) continue
+      for (const position of memory.positions) {
+        offset = nextOffsetAt(memory, position)
+        for (const record of readRecords(memory, position)) {
+          if (record.offset < memory.from) continue
+          if (record.offset >= until || isAborted()) return
+          yield record
+        }
+      }
+    }
+  } finally {
+    await reading.close()
+  }
+}
+
+interface Chunk extends BatchMemory {
+  readonly positions: Int32Array
+  /** The offset asked for: records of the first batch may lie before it. */
+  readonly from: number
+}
+
+class PartitionReading {
+  readonly #parts: ConsumerParts
+  #readBytes: number
+  #leader = 0
+  #reader: AsyncSegmentReader | undefined
+
+  constructor(parts: ConsumerParts) {
+    this.#parts = parts
+    this.#readBytes = parts.options.readBytes ?? 1024 * 1024
+  }
+
+  async firstOffset(): Promise<number> {
+    const { from } = this.#parts.options
+    if (from === undefined || from === 'earliest') return 0
+    await this.#findLeader()
+    const highWatermark = this.#highWatermark()
+    if (from === 'latest') return highWatermark
+    if (!Number.isInteger(from) || from < 0) {
+      throw new TidemarkError(
+        'INVALID_ARGUMENT',
+        `from = ${from}: an offset from 0, earliest, latest`,
+      )
+    }
+    return from
+  }
+
+  /** Records from `offset` on, or undefined when it was worth waiting and trying again. */
+  async read(offset: number): Promise<Chunk | undefined> {
+    await this.#findLeader()
+    const highWatermark = this.#highWatermark()
+    if (offset >= highWatermark) {
+      await this.#waitBeyond(offset)
+      return undefined
+    }
+    const memory = batchMemory(new ArrayBuffer(this.#readBytes))
+    const reader = this.#readerOfLeader()
+    let bytes: number
+    try {
+      bytes = await reader.read(offset, highWatermark, this.#readBytes, memory, 0)
+    } catch (error) {
+      // The leader moved between the look and the read, and its files were cut: look again.
+      if (isTidemarkError(error) && this.#parts.board.leader(this.#parts.index) !== this.#leader) {
+        return undefined
+      }
+      if (isTidemarkError(error, 'RECORD_TOO_LARGE') && this.#readBytes < limits.batchBytesMax) {
+        this.#readBytes *= 2
+        return undefined
+      }
+      throw error
+    }
+    return this.#checked(memory, bytes, offset)
+  }
+
+  async close(): Promise<void> {
+    await this.#reader?.close()
+    this.#reader = undefined
+  }
+
+  #checked(memory: BatchMemory, bytes: number, from: number): Chunk {
+    const all = new Int32Array(positionsMax)
+    const count = batchPositions(memory, 0, bytes, all)
+    for (let at = 0; at < count; at++) {
+      const fault = checkBatch(memory, all[at], bytes - all[at])
+      if (fault === undefined) continue
+      const { topic, partition } = this.#parts.options
+      const detail = `${partitionName(topic, partition)}: batch at or after offset ${from}: ${fault}`
+      throw new TidemarkError('CORRUPT_MESSAGE', detail)
+    }
+    return { ...memory, positions: all.subarray(0, count), from }
+  }
+
+  #highWatermark(): number {
+    return this.#parts.board.highWatermark(this.#leader as BrokerId, this.#parts.index)
+  }
+
+  async #findLeader(): Promise<void> {
+    const { board, index, options } = this.#parts
+    for (;;) {
+      const leader = board.leader(index)
+      if (leader === this.#leader) return
+      if (leader > 0) {
+        await this.close()
+        this.#leader = leader
+        return
+      }
+      if (options.signal?.aborted === true) return
+      await new Promise((resolve) => setTimeout(resolve, leaderRetryMs))
+    }
+  }
+
+  #readerOfLeader(): AsyncSegmentReader {
+    if (this.#reader !== undefined) return this.#reader
+    const { topic, partition } = this.#parts.options
+    const directory = this.#parts.brokerDirectory(this.#leader as BrokerId)
+    this.#reader = AsyncSegmentReader.open(path.join(directory, partitionName(topic, partition)))
+    return this.#reader
+  }
+
+  /** Until the high watermark passes `offset`, the leader changes, or the reader is told to stop. */
+  async #waitBeyond(offset: number): Promise<void> {
+    const { board, index, wakeLoop, watchWord, options } = this.#parts
+    const isOver = () => {
+      if (options.signal?.aborted === true) return true
+      return board.leader(index) !== this.#leader || this.#highWatermark() > offset
+    }
+    Atomics.add(board.words, watchWord, 1)
+    try {
+      await new Promise<void>((resolve) => {
+        const onWake = () => {
+          if (!isOver()) return
+          wakeLoop.remove(onWake)
+          options.signal?.removeEventListener('abort', onWake)
+          resolve()
+        }
+        options.signal?.addEventListener('abort', onWake)
+        wakeLoop.add(onWake)
+        onWake()
+      })
+    } finally {
+      Atomics.sub(board.words, watchWord, 1)
+    }
+  }
+}

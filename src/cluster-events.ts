@@ -1,0 +1,41 @@
+/** What a cluster tells its user about in-sync replicas, leaders and brokers, as it happens. */
+import type { TidemarkError } from './errors.ts'
+import type { BrokerId, PartitionIndex } from './ids.ts'
+import type { ControllerEvent } from './replication/controller/controller-events.ts'
+import type { ReplicationEvent } from './replication/replication-event.ts'
+import type { CatchUpRead } from './workers/catch-up.ts'
+
+export type ClusterEvent =
+  /** A leader decided or learned something about its in-sync replicas, with the numbers it stood on. */
+  | { readonly type: 'replication'; readonly brokerId: BrokerId; readonly event: ReplicationEvent }
+  /** The controller committed, refused, fenced or elected. */
+  | { readonly type: 'controller'; readonly event: ControllerEvent }
+  /** A follower read the leader's files. */
+  | {
+      readonly type: 'catchUpReads'
+      readonly brokerId: BrokerId
+      readonly reads: readonly CatchUpRead[]
+    }
+  /** A partition's log failed on a broker. */
+  | {
+      readonly type: 'partitionFailed'
+      readonly brokerId: BrokerId
+      readonly partition: PartitionIndex
+      readonly code: string
+      readonly message: string
+    }
+  /** A thread ended though nobody asked it to. */
+  | {
+      readonly type: 'failed'
+      readonly brokerId: BrokerId | 0
+      readonly error: TidemarkError | Error
+    }
+  /** Logs of a broker being made whole after a crash. */
+  | {
+      readonly type: 'recovery'
+      readonly brokerId: BrokerId
+      readonly done: number
+      readonly total: number
+    }
+
+export type ClusterEventListener = (event: ClusterEvent) => void

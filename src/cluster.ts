@@ -1,0 +1,406 @@
+/**
+ * Cluster: a whole broker cluster inside this process: brokers and controller as threads, their logs in
+ * one directory, producers and consumers here. The composition root: it builds, starts, stops.
+ *
+ *   <directory>/controller/            metadata log
+ *   <directory>/broker-1/ …            one log directory a broker, in Apache Kafka's format
+ */
+import path from 'node:path'
+import { type ConsumeOptions, consume } from './client/consumer.ts'
+import { ControllerClient } from './client/controller-client.ts'
+import { Producer, type ProducerOptions } from './client/producer.ts'
+import { WakeLoop } from './client/wake-loop.ts'
+import { systemClock } from './clock.ts'
+import { describePartition, type PartitionDescription } from './cluster-describe.ts'
+import type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+import { placeReplicas, type TopicPlacement } from './cluster-placement.ts'
+import {
+  type ClusterConfig,
+  type ClusterConfigInput,
+  clusterConfig,
+  type TopicConfigInput,
+  topicConfigEntries,
+} from './config.ts'
+import { isTidemarkError, TidemarkError } from './errors.ts'
+import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
+import { limits } from './limits.ts'
+import { realFileSystem } from './log/file-system.ts'
+import { LogDirectory } from './log/log-directory.ts'
+import { readMetaProperties } from './log/meta-properties.ts'
+import type { LogRecord } from './log/record.ts'
+import { randomUuid } from './replication/controller/uuid.ts'
+import { BrokerHost } from './workers/broker-host.ts'
+import type { BrokerNews } from './workers/broker-node.ts'
+import { allocateClusterMemory, type ClusterMemory, clientSlot } from './workers/cluster-memory.ts'
+import { ControllerHost } from './workers/controller-host.ts'
+import { ProgressBoard } from './workers/progress-board.ts'
+import { RingProducer } from './workers/ring-producer.ts'
+import { TaskPool } from './workers/task-pool.ts'
+
+export interface ClusterOptions {
+  /** Made when absent; held against other processes while the cluster is open. */
+  readonly directory: string
+  /** How many brokers, 1 to `limits.brokersMax`. Default 3. */
+  readonly brokers?: number
+  /** Settings under Kafka's names; see `clusterConfig`. */
+  readonly config?: ClusterConfigInput
+  readonly onEvent?: ClusterEventListener
+}
+
+export interface CreateTopicOptions {
+  readonly partitions: number
+  /** Default: the smaller of 3 and the number of brokers. */
+  readonly replicationFactor?: number
+  /** `one`: broker 1 leads every partition; `spread` (default): leaders over all brokers. */
+  readonly leaders?: TopicPlacement
+  readonly config?: TopicConfigInput
+}
+
+/** The controller's directory is locked under this node id; brokers have theirs from 1. */
+const controllerNodeId = 3_000
+const readyPollMs = 2
+
+export class Cluster {
+  readonly directory: string
+  readonly clusterId: string
+  readonly config: ClusterConfig
+  /** For generators and samplers that live in threads of their own. */
+  readonly memory: ClusterMemory
+  readonly board: ProgressBoard
+  readonly #lock: LogDirectory
+  readonly #tasks = new TaskPool()
+  readonly #listeners = new Set<ClusterEventListener>()
+  readonly #producers = new Set<Producer>()
+  readonly #ring: RingProducer
+  readonly #wakeLoop: WakeLoop
+  #controller!: ControllerHost
+  #client!: ControllerClient
+  #brokers: BrokerHost[] = []
+  #closing: Promise<void> | undefined
+
+  private constructor(options: ClusterOptions, config: ClusterConfig, lock: LogDirectory) {
+    this.directory = path.resolve(options.directory)
+    this.clusterId = lock.properties.clusterId
+    this.config = config
+    this.#lock = lock
+    this.memory = allocateClusterMemory({
+      brokers: options.brokers ?? 3,
+      partitionsMax: config['partitions.max'],
+      ringBytes: config['ring.bytes'],
+      originMs: systemClock.nowMs(),
+    })
+    this.board = new ProgressBoard(this.memory.board)
+    this.#ring = new RingProducer(this.memory, clientSlot.application)
+    this.#wakeLoop = new WakeLoop(this.#ring.doorbell)
+    if (options.onEvent !== undefined) this.#listeners.add(options.onEvent)
+  }
+
+  /**
+   * Opens or creates a cluster and resolves when every broker is unfenced and every partition that can
+   * have a leader has one.
+   *
+   * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_CONFIG, DIRECTORY_IN_USE, CORRUPT_FILE and what
+   *   opening logs throws; then nothing is left running and the directory is free
+   */
+  static async open(options: ClusterOptions): Promise<Cluster> {
+    const brokers = options.brokers ?? 3
+    if (!Number.isInteger(brokers) || brokers < 1 || brokers > limits.brokersMax) {
+      const detail = `brokers = ${brokers}: allowed are 1 to ${limits.brokersMax}`
+      throw new TidemarkError('INVALID_ARGUMENT', detail)
+    }
+    const config = clusterConfig(options.config)
+    const lock = lockCluster(path.resolve(options.directory))
+    const cluster = new Cluster(options, config, lock)
+    try {
+      await cluster.#start(brokers)
+    } catch (error) {
+      await cluster.close()
+      throw error
+    }
+    return cluster
+  }
+
+  get brokerIds(): BrokerId[] {
+    return this.#brokers.map((host) => host.brokerId)
+  }
+
+  onEvent(listener: ClusterEventListener): void {
+    this.#listeners.add(listener)
+  }
+
+  offEvent(listener: ClusterEventListener): void {
+    this.#listeners.delete(listener)
+  }
+
+  /**
+   * Creates a topic and resolves when each partition's leader leads and its followers follow.
+   *
+   * @throws {TidemarkError} INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
+   *   INVALID_REPLICATION_FACTOR, INVALID_CONFIG
+   */
+  async createTopic(topic: string, options: CreateTopicOptions): Promise<void> {
+    this.#assertOpen()
+    const { partitions, leaders = 'spread', config = {} } = options
+    const replicationFactor = options.replicationFactor ?? Math.min(3, this.#brokers.length)
+    const replicas = placeReplicas({
+      brokers: this.brokerIds,
+      partitions,
+      replicationFactor,
+      placement: leaders,
+    })
+    const configs = topicConfigEntries(config)
+    const minInSync = config['min.insync.replicas']
+    if (minInSync !== undefined && minInSync > replicationFactor) {
+      const detail = `min.insync.replicas = ${minInSync}: at most the replication factor ${replicationFactor}`
+      throw new TidemarkError('INVALID_CONFIG', detail)
+    }
+    await this.#client.createTopic({ topic, assignments: replicas, configs })
+    await this.#until(
+      () => this.partitionsOf(topic)?.every((index) => this.#isServed(index)) === true,
+    )
+  }
+
+  /** Indexes of a topic's partitions, by partition; undefined when there is no such topic. */
+  partitionsOf(topic: string): PartitionIndex[] | undefined {
+    const partitions = this.#client.image.topicNamed(topic)?.partitions
+    if (partitions === undefined) return undefined
+    return Array.from({ length: partitions.size }, (_, partition) => partitions.get(partition)!)
+  }
+
+  topics(): string[] {
+    return Array.from(this.#client.image.topics(), ({ name }) => name)
+  }
+
+  /** @throws {TidemarkError} INVALID_REQUIRED_ACKS, INVALID_ARGUMENT */
+  producer(options: ProducerOptions = {}): Producer {
+    this.#assertOpen()
+    const producer: Producer = new Producer({
+      ring: this.#ring,
+      wakeLoop: this.#wakeLoop,
+      lookup: (topic) => this.partitionsOf(topic),
+      nowMs: () => systemClock.nowMs(),
+      poll: () => this.#pollAcknowledgements(),
+      options,
+      onClosed: () => this.#producers.delete(producer),
+    })
+    this.#producers.add(producer)
+    return producer
+  }
+
+  /**
+   * A partition's committed records, in order, waiting for more at the end.
+   *
+   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION; while iterating OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE
+   */
+  consume(options: ConsumeOptions): AsyncGenerator<LogRecord, void, undefined> {
+    this.#assertOpen()
+    return consume({
+      index: this.#indexOf(options.topic, options.partition),
+      board: this.board,
+      wakeLoop: this.#wakeLoop,
+      brokerDirectory: (id) => this.brokerDirectory(id),
+      watchWord: this.board.clientWatchWord(clientSlot.application),
+      options,
+    })
+  }
+
+  /**
+   * Leader, epochs, in-sync replicas and where each replica is.
+   *
+   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION
+   */
+  describe(topic: string, partition: number): PartitionDescription {
+    const index = this.#indexOf(topic, partition)
+    return describePartition(this.#client.image.partition(index)!, this.board)
+  }
+
+  describeIndex(index: PartitionIndex): PartitionDescription {
+    return describePartition(this.#client.image.partition(index)!, this.board)
+  }
+
+  brokerDirectory(id: BrokerId): string {
+    return path.join(this.directory, `broker-${id}`)
+  }
+
+  /** Freezes a broker's thread until `resume`. @throws {TidemarkError} INVALID_ARGUMENT, BROKER_NOT_AVAILABLE */
+  async pause(id: number): Promise<void> {
+    await this.#host(id).pause()
+  }
+
+  resume(id: number): void {
+    this.#host(id).resume()
+  }
+
+  /** Ends a broker's thread without warning, perhaps in the middle of a write. */
+  async kill(id: number): Promise<void> {
+    await this.#host(id).kill()
+  }
+
+  /** Starts a broker that was killed: its logs are recovered, it registers anew, follows and catches up. */
+  async restart(id: number): Promise<void> {
+    await this.#host(id).start()
+  }
+
+  /** Bytes a second that a broker may append as a follower; 0: no limit. */
+  throttle(id: number, bytesPerSec: number): void {
+    this.board.setThrottleBytesPerSec(this.#host(id).brokerId, bytesPerSec)
+  }
+
+  /** Bytes a second that a broker may read from its leaders' files; 0: no limit. */
+  limitCatchUp(id: number, bytesPerSec: number): void {
+    this.board.setCatchUpBytesPerSec(this.#host(id).brokerId, bytesPerSec)
+  }
+
+  /** Flushes, closes, and gives the directory back. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #start(brokers: number): Promise<void> {
+    const directories = Array.from({ length: brokers }, (_, at) =>
+      this.brokerDirectory(brokerId(at + 1)),
+    )
+    this.#controller = await ControllerHost.start({
+      memory: this.memory,
+      directory: path.join(this.directory, 'controller'),
+      clusterId: this.clusterId,
+      brokerSessionTimeoutMs: this.config['broker.session.timeout.ms'],
+      partitionsMax: this.config['partitions.max'],
+      onEvents: (events) => {
+        for (const event of events) this.#emit({ type: 'controller', event })
+      },
+      onFailed: (error) => this.#emit({ type: 'failed', brokerId: 0, error: asError(error) }),
+    })
+    const { port } = this.#controller.connect(0)
+    this.#client = new ControllerClient(
+      port,
+      () => this.#controller.wake(),
+      () => {},
+    )
+    for (const at of directories.keys()) {
+      const host = BrokerHost.open({
+        brokerId: brokerId(at + 1),
+        clusterId: this.clusterId,
+        memory: this.memory,
+        config: this.config,
+        directories,
+        controller: this.#controller,
+        tasks: this.#tasks,
+        onNews: (id, news) => this.#onNews(id, news),
+        onFailed: (id, error) =>
+          this.#emit({ type: 'failed', brokerId: id, error: asError(error) }),
+        onRecovery: (id, done, total) =>
+          this.#emit({ type: 'recovery', brokerId: id, done, total }),
+      })
+      this.#brokers.push(host)
+    }
+    for (const host of this.#brokers) await host.start()
+    const { image } = this.#client
+    await this.#until(() => this.#brokers.every(({ brokerId: id }) => image.isActive(id)))
+    await this.#until(() => {
+      let isServed = true
+      image.forEachPartition(({ index, leader }) => {
+        if (leader >= 1 && !this.#isServed(index)) isServed = false
+      })
+      return isServed
+    })
+  }
+
+  async #close(): Promise<void> {
+    for (const producer of [...this.#producers]) producer.abort()
+    const running = this.#brokers.filter((host) => host.isRunning)
+    const clean = new Set<BrokerHost>()
+    await Promise.all(
+      running.map(async (host) => {
+        if (await host.stop()) clean.add(host)
+      }),
+    )
+    for (const host of this.#brokers) await host.close(clean.has(host))
+    this.#client?.close()
+    await this.#controller?.stop()
+    await this.#tasks.close()
+    this.#lock.close()
+  }
+
+  /** The committed leader leads in that epoch, and every running replica follows it. */
+  #isServed(index: PartitionIndex): boolean {
+    const registration = this.#client.image.partition(index)
+    if (registration === undefined || registration.leader < 1) return false
+    const { leader, leaderEpoch, replicas } = registration
+    if (this.board.ledEpoch(leader, index) !== leaderEpoch) return false
+    return replicas.every((id) => {
+      if (id === leader || !this.#host(id).isRunning) return true
+      return this.board.followedEpoch(id, index) === leaderEpoch
+    })
+  }
+
+  #pollAcknowledgements(): void {
+    this.#ring.poll((ticket, errorNumber, baseOffset) => {
+      for (const producer of this.#producers) {
+        if (producer.onAcknowledged(ticket, errorNumber, baseOffset)) return
+      }
+    })
+  }
+
+  #onNews(id: BrokerId, news: BrokerNews): void {
+    for (const event of news.events) this.#emit({ type: 'replication', brokerId: id, event })
+    if (news.catchUpReads.length > 0) {
+      this.#emit({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
+    }
+    for (const { partition, code, message } of news.failures) {
+      this.#emit({ type: 'partitionFailed', brokerId: id, partition, code, message })
+    }
+  }
+
+  #emit(event: ClusterEvent): void {
+    for (const listener of this.#listeners) listener(event)
+  }
+
+  #indexOf(topic: string, partition: number): PartitionIndex {
+    const index = this.partitionsOf(topic)?.[partition]
+    if (index !== undefined) return index
+    throw new TidemarkError('UNKNOWN_TOPIC_OR_PARTITION', `no partition ${topic}-${partition}`)
+  }
+
+  #host(id: number): BrokerHost {
+    const host = this.#brokers[id - 1]
+    if (host !== undefined) return host
+    const detail = `broker ${id}: allowed are 1 to ${this.#brokers.length}`
+    throw new TidemarkError('INVALID_ARGUMENT', detail)
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined)
+      throw new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    let failure: unknown
+    const onFailed: ClusterEventListener = (event) => {
+      if (event.type === 'failed') failure = event.error
+    }
+    this.#listeners.add(onFailed)
+    try {
+      while (!condition()) {
+        if (failure !== undefined) throw failure
+        this.#assertOpen()
+        await new Promise((resolve) => setTimeout(resolve, readyPollMs))
+      }
+    } finally {
+      this.#listeners.delete(onFailed)
+    }
+  }
+}
+
+function lockCluster(directory: string): LogDirectory {
+  const own = path.join(directory, 'controller')
+  const known = readMetaProperties(realFileSystem, path.join(own, 'meta.properties'))
+  const clusterId = known?.clusterId ?? randomUuid()
+  return LogDirectory.open({ directory: own, clusterId, nodeId: controllerNodeId })
+}
+
+function asError(value: unknown): TidemarkError | Error {
+  if (isTidemarkError(value) || value instanceof Error) return value
+  return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
+}

@@ -1,0 +1,124 @@
+/**
+ * Configuration under Apache Kafka's names, checked once at the edge: unknown keys and values out of range
+ * are refused with one line; inside, configuration is frozen and complete.
+ */
+import { z } from 'zod'
+import { TidemarkError } from './errors.ts'
+import { limits } from './limits.ts'
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+const positive = z.number().int().positive()
+const fromZero = z.number().int().nonnegative()
+
+/** Settings of a topic. Defaults are Kafka's unless said otherwise. */
+const topicShape = {
+  'min.insync.replicas': positive.max(limits.replicationFactorMax).default(1),
+  'segment.bytes': z
+    .number()
+    .int()
+    .min(16 * KiB)
+    .max(2 ** 31 - 1)
+    .default(1024 * MiB),
+  'segment.ms': positive.default(7 * 24 * 3_600_000),
+  'segment.index.bytes': z
+    .number()
+    .int()
+    .min(12)
+    .default(10 * MiB),
+  'index.interval.bytes': fromZero.default(4_096),
+  'max.message.bytes': positive.max(limits.batchBytesMax).default(limits.batchBytesDefaultMax),
+  /** fsync after this many append calls; 0: left to the system (Kafka: `flush.messages` = max). Only 0 and 1. */
+  'flush.messages': z.union([z.literal(0), z.literal(1)]).default(0),
+  /** fsync at most this long after an append; 0: left to the system. */
+  'flush.ms': fromZero.default(0),
+  'unclean.leader.election.enable': z.boolean().default(false),
+} as const
+
+/** Settings of the cluster. */
+const clusterShape = {
+  'replica.lag.time.max.ms': z.number().int().min(20).default(30_000),
+  /** `log.end.offset`: the poll reached the leader's end by the caught-up rule; `high.watermark`: Kafka's. */
+  'isr.expand.criterion': z.enum(['log.end.offset', 'high.watermark']).default('log.end.offset'),
+  'broker.session.timeout.ms': z.number().int().min(100).default(9_000),
+  'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
+  'replica.high.watermark.checkpoint.interval.ms': z.number().int().min(10).default(5_000),
+  'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
+  /** A follower polls at least this often when there is nothing to do (Kafka: 500). */
+  'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(250),
+  /** Shared ring of each broker; a power of two. */
+  'ring.bytes': z
+    .number()
+    .int()
+    .min(limits.ringBytesMin)
+    .max(limits.ringBytesMax)
+    .refine((bytes) => Number.isInteger(Math.log2(bytes)), 'must be a power of two')
+    .default(limits.ringBytesDefault),
+  'partitions.max': positive.max(100_000).default(limits.partitionsDefaultMax),
+  /** A follower that made no progress for so long is detached from the ring and reads from disk later. */
+  'ring.detach.stuck.ms': z.number().int().min(5).default(150),
+  /** A follower that keeps more than half of the ring busy for so long is detached. */
+  'ring.detach.slow.ms': z.number().int().min(5).default(500),
+  'catch.up.policy': z.enum(['smallest-lag-first', 'round-robin']).default('smallest-lag-first'),
+  'catch.up.read.bytes': z
+    .number()
+    .int()
+    .min(4 * KiB)
+    .max(16 * MiB)
+    .default(limits.catchUpReadBytesDefault),
+} as const
+
+const topicSchema = z.strictObject(topicShape)
+const clusterSchema = z.strictObject(clusterShape)
+
+export type TopicConfig = Readonly<z.output<typeof topicSchema>>
+export type TopicConfigInput = Readonly<z.input<typeof topicSchema>>
+export type ClusterConfig = Readonly<z.output<typeof clusterSchema>>
+export type ClusterConfigInput = Readonly<z.input<typeof clusterSchema>>
+
+function parse<T>(schema: z.ZodType<T>, input: unknown, what: string): Readonly<T> {
+  const result = schema.safeParse(input)
+  if (result.success) return Object.freeze(result.data)
+  const [issue] = result.error.issues
+  if (issue === undefined) throw new TidemarkError('INVALID_CONFIG', what)
+  if (issue.code === 'unrecognized_keys') {
+    throw new TidemarkError('INVALID_CONFIG', `${what}: unknown setting ${issue.keys.join(', ')}`)
+  }
+  const key = issue.path.join('.')
+  const value = (input as Record<string, unknown>)[key]
+  throw new TidemarkError(
+    'INVALID_CONFIG',
+    `${what}: ${key} = ${JSON.stringify(value)}: ${issue.message}`,
+  )
+}
+
+/** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed */
+export function topicConfig(input: TopicConfigInput = {}): TopicConfig {
+  return parse(topicSchema, input, 'topic configuration')
+}
+
+/** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed */
+export function clusterConfig(input: ClusterConfigInput = {}): ClusterConfig {
+  return parse(clusterSchema, input, 'cluster configuration')
+}
+
+/** As the metadata log stores it: every value as text, defaults left out. */
+export function topicConfigEntries(input: TopicConfigInput): Record<string, string> {
+  topicConfig(input)
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, String(value)]))
+}
+
+/**
+ * Reads back what `topicConfigEntries` wrote.
+ *
+ * @throws {TidemarkError} INVALID_CONFIG
+ */
+export function topicConfigFromEntries(entries: ReadonlyMap<string, string>): TopicConfig {
+  const input: Record<string, unknown> = {}
+  for (const [key, text] of entries) {
+    if (text === 'true' || text === 'false') input[key] = text === 'true'
+    else input[key] = /^-?\d+$/.test(text) ? Number(text) : text
+  }
+  return topicConfig(input as TopicConfigInput)
+}

@@ -1,0 +1,20 @@
+/** Public names of `tidemark`. */
+export type { ConsumeOptions } from './client/consumer.ts'
+export type { Producer, ProducerOptions, RecordMetadata, SendRecord } from './client/producer.ts'
+export { Cluster, type ClusterOptions, type CreateTopicOptions } from './cluster.ts'
+export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
+export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+export type { TopicPlacement } from './cluster-placement.ts'
+export {
+  type ClusterConfig,
+  type ClusterConfigInput,
+  clusterConfig,
+  type TopicConfig,
+  type TopicConfigInput,
+  topicConfig,
+} from './config.ts'
+export { type ErrorCode, errorKinds, isTidemarkError, TidemarkError } from './errors.ts'
+export type { BrokerId, PartitionIndex } from './ids.ts'
+export type { LogRecord, RecordHeader } from './log/record.ts'
+export type { ControllerEvent } from './replication/controller/controller-events.ts'
+export type { ReplicationEvent } from './replication/replication-event.ts'

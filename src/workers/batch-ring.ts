@@ -1,0 +1,288 @@
+/**
+ * BatchRing: the shared memory between the producers of one broker, its leader thread and the follower
+ * threads. A batch is encoded into it once; leader and followers write it to their files from there.
+ *
+ * Space is counted in units of 64 bytes. A frame is one header unit and the batch behind it:
+ *
+ *   data   │ header (64 B) │ RecordBatch v2 … │ pad to 64 │ header │ …
+ *   states │ units         │ 0 0 0 0 0 0 0 0 0 0          │ units  │ …      one Int32 a unit, apart from the data
+ *
+ * The state word of a frame's first unit is 0 until its producer commits it, then the frame's length in
+ * units, or minus that for padding. Free space has only zero states: the leader clears them as it gives
+ * space back, so no byte that a user wrote can ever be taken for a frame. Positions are units counted from
+ * the ring's start without end, modulo 2^32.
+ *
+ *   word        writer            meaning
+ *   tail        producers (CAS)   end of what is claimed
+ *   limit       leader            start of what is still in use; tail - limit never exceeds the capacity
+ *   published   leader            end of what followers may read: stamped and in the leader's log
+ *   closed      supervisor        1 while the broker has no thread: claims are refused
+ *   era         supervisor        counts resets; what was outstanding in an older era has no answer coming
+ *   intent      that producer     position and length it is about to claim, length 0 when it holds no claim
+ *
+ * Claim, fill, commit is Aeron's way (BufferClaim): readers stop at the first frame without a state.
+ */
+import { invariant } from '../invariant.ts'
+import { limits } from '../limits.ts'
+import type { BatchMemory } from '../log/batch-memory.ts'
+import { batchMemory } from '../log/batch-memory.ts'
+import { cacheLineWords } from './shared-words.ts'
+
+export const ringUnitBytes = 64
+
+const tailWord = 0
+const limitWord = cacheLineWords
+const publishedWord = 2 * cacheLineWords
+const closedWord = 3 * cacheLineWords
+const eraWord = 3 * cacheLineWords + 1
+const intentBase = 4 * cacheLineWords
+const controlWords = intentBase + limits.producersMax * cacheLineWords
+
+/** Words of a frame's header, Int32 in the machine's byte order. */
+export const frame = {
+  /** Written by the producer before it commits. */
+  partition: 0,
+  batchBytes: 1,
+  producerSlot: 2,
+  ticket: 3,
+  acks: 4,
+  timeoutMs: 5,
+  /** Written by the leader before it publishes. */
+  status: 6,
+  leaderEpoch: 7,
+  baseOffset: 8,
+  endOffset: 11,
+} as const
+
+export const frameAccepted = 0
+export const frameRejected = 1
+
+export interface BatchRingBuffers {
+  readonly data: SharedArrayBuffer
+  readonly control: SharedArrayBuffer
+}
+
+/** @param dataBytes size of the ring, a power of two within `limits.ringBytesMin` and `limits.ringBytesMax` */
+export function allocateBatchRing(dataBytes: number): BatchRingBuffers {
+  invariant(Number.isInteger(Math.log2(dataBytes)), 'ring size is a power of two')
+  invariant(
+    dataBytes >= limits.ringBytesMin && dataBytes <= limits.ringBytesMax,
+    'ring size is within its limits',
+  )
+  return {
+    data: new SharedArrayBuffer(dataBytes),
+    control: new SharedArrayBuffer((controlWords + dataBytes / ringUnitBytes) * 4),
+  }
+}
+
+/** One thread's view of a ring. Which methods it may call follows from its role; see the table above. */
+export class BatchRing {
+  readonly memory: BatchMemory
+  readonly headers: Int32Array
+  readonly capacityUnits: number
+  readonly #control: Int32Array
+  readonly #states: Int32Array
+  readonly #mask: number
+
+  constructor(buffers: BatchRingBuffers) {
+    this.memory = batchMemory(buffers.data)
+    this.headers = new Int32Array(buffers.data)
+    this.capacityUnits = buffers.data.byteLength / ringUnitBytes
+    this.#mask = this.capacityUnits - 1
+    this.#control = new Int32Array(buffers.control, 0, controlWords)
+    this.#states = new Int32Array(buffers.control, controlWords * 4, this.capacityUnits)
+  }
+
+  get tail(): number {
+    return Atomics.load(this.#control, tailWord)
+  }
+
+  get limit(): number {
+    return Atomics.load(this.#control, limitWord)
+  }
+
+  get published(): number {
+    return Atomics.load(this.#control, publishedWord)
+  }
+
+  get closed(): boolean {
+    return Atomics.load(this.#control, closedWord) !== 0
+  }
+
+  get era(): number {
+    return Atomics.load(this.#control, eraWord)
+  }
+
+  /** Largest batch that may be claimed. */
+  get batchBytesMax(): number {
+    return (Math.floor(this.capacityUnits * limits.ringClaimShareMax) - 1) * ringUnitBytes
+  }
+
+  /** Byte place of the batch of the frame at `position`. */
+  batchPosition(position: number): number {
+    return ((position & this.#mask) + 1) * ringUnitBytes
+  }
+
+  /** Index of header word 0 of the frame at `position` in `headers`. */
+  headerIndex(position: number): number {
+    return (position & this.#mask) * (ringUnitBytes / 4)
+  }
+
+  // ── producers ────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Reserves room for a batch of at most `batchBytes`. Lock-free among producers.
+   *
+   * @returns false: back-pressured or closed, nothing changed
+   */
+  tryClaim(producerSlot: number, batchBytes: number, claim: Claim): boolean {
+    const units = 1 + Math.ceil(batchBytes / ringUnitBytes)
+    invariant(batchBytes <= this.batchBytesMax, 'claim within the share of a ring')
+    const intent = intentBase + producerSlot * cacheLineWords
+    for (;;) {
+      const tail = Atomics.load(this.#control, tailWord)
+      const roomToEnd = this.capacityUnits - (tail & this.#mask)
+      const padding = roomToEnd < units ? roomToEnd : 0
+      const total = padding + units
+      if (((tail + total - Atomics.load(this.#control, limitWord)) | 0) > this.capacityUnits) {
+        Atomics.store(this.#control, intent + 1, 0)
+        return false
+      }
+      Atomics.store(this.#control, intent, tail)
+      Atomics.store(this.#control, intent + 1, total)
+      // After the intent is visible: whoever closes the ring and sees no intent knows nobody will claim.
+      if (Atomics.load(this.#control, closedWord) !== 0) {
+        Atomics.store(this.#control, intent + 1, 0)
+        return false
+      }
+      const end = (tail + total) | 0
+      if (Atomics.compareExchange(this.#control, tailWord, tail, end) !== tail) continue
+      if (padding > 0) Atomics.store(this.#states, tail & this.#mask, -padding)
+      claim.position = (tail + padding) | 0
+      claim.units = units
+      return true
+    }
+  }
+
+  /** Makes the filled claim visible to the leader. Header words must have been written. */
+  commit(producerSlot: number, claim: Claim): void {
+    Atomics.store(this.#states, claim.position & this.#mask, claim.units)
+    Atomics.store(this.#control, intentBase + producerSlot * cacheLineWords + 1, 0)
+  }
+
+  /** Gives a claim back as padding: its space passes through the ring unread. */
+  abort(producerSlot: number, claim: Claim): void {
+    Atomics.store(this.#states, claim.position & this.#mask, -claim.units)
+    Atomics.store(this.#control, intentBase + producerSlot * cacheLineWords + 1, 0)
+  }
+
+  /**
+   * Turns what a dead producer had claimed and not committed into padding. Callable only when its thread
+   * has ended. Its intent names a range that it may or may not have won: it won exactly if the tail has
+   * passed the range's start and the first unit without a state at or after that start is not inside a
+   * range that a living producer names.
+   *
+   * @returns whether padding was written
+   */
+  repairAfterDeath(producerSlot: number): boolean {
+    const intent = intentBase + producerSlot * cacheLineWords
+    const start = Atomics.load(this.#control, intent)
+    const units = Atomics.load(this.#control, intent + 1)
+    if (units === 0) return false
+    const claimed = ((this.tail - start) | 0) > 0 && ((start - this.limit) | 0) >= 0
+    const heldByAnother = claimed && this.#isNamedByAnother(producerSlot, start)
+    if (!claimed) Atomics.store(this.#control, intent + 1, 0)
+    if (!claimed || heldByAnother) return false
+    Atomics.store(this.#control, intent + 1, 0)
+    let at = start
+    let left = units
+    const first = Atomics.load(this.#states, at & this.#mask)
+    if (first < 0 && -first < left) {
+      at = (at - first) | 0
+      left += first
+    } else if (first !== 0) return false
+    if (Atomics.load(this.#states, at & this.#mask) !== 0) return false
+    const roomToEnd = this.capacityUnits - (at & this.#mask)
+    if (roomToEnd < left) {
+      Atomics.store(this.#states, (at + roomToEnd) & this.#mask, -(left - roomToEnd))
+      left = roomToEnd
+    }
+    Atomics.store(this.#states, at & this.#mask, -left)
+    return true
+  }
+
+  #isNamedByAnother(producerSlot: number, start: number): boolean {
+    for (let slot = 0; slot < limits.producersMax; slot++) {
+      const intent = intentBase + slot * cacheLineWords
+      if (slot === producerSlot || Atomics.load(this.#control, intent + 1) === 0) continue
+      if (Atomics.load(this.#control, intent) === start) return true
+    }
+    return false
+  }
+
+  // ── leader and followers ─────────────────────────────────────────────────────────────────────
+
+  /** Length in units of the frame at `position`: 0 not committed yet, negative for padding. */
+  stateAt(position: number): number {
+    return Atomics.load(this.#states, position & this.#mask)
+  }
+
+  /** Leader: lets followers read up to `position`. */
+  publish(position: number): void {
+    Atomics.store(this.#control, publishedWord, position)
+  }
+
+  /** Leader: gives everything before `position` back to the producers. `position` ends a frame. */
+  reclaim(position: number): void {
+    let at = Atomics.load(this.#control, limitWord)
+    if (at === position) return
+    while (at !== position) {
+      const index = at & this.#mask
+      const units = Math.abs(this.#states[index]!)
+      invariant(units > 0, 'reclaim walks committed frames')
+      Atomics.store(this.#states, index, 0)
+      at = (at + units) | 0
+    }
+    Atomics.store(this.#control, limitWord, position)
+  }
+
+  // ── supervisor, while the leader's thread is dead ────────────────────────────────────────────
+
+  /** Refuses claims from now on; those already held are still committed or aborted by their producers. */
+  close(): void {
+    Atomics.store(this.#control, closedWord, 1)
+  }
+
+  /** Whether some producer still holds a claim, or may. */
+  isClaimed(): boolean {
+    for (let slot = 0; slot < limits.producersMax; slot++) {
+      if (Atomics.load(this.#control, intentBase + slot * cacheLineWords + 1) !== 0) return true
+    }
+    return false
+  }
+
+  /**
+   * Forgets everything in a closed ring that nobody holds a claim in, begins a new era and takes claims
+   * again. Producers learn from the era that what they had outstanding will not be answered.
+   */
+  reopen(): void {
+    invariant(this.closed && !this.isClaimed(), 'a ring is reset when closed and without claims')
+    this.#states.fill(0)
+    const position = this.tail
+    Atomics.store(this.#control, publishedWord, position)
+    Atomics.store(this.#control, limitWord, position)
+    Atomics.add(this.#control, eraWord, 1)
+    Atomics.store(this.#control, closedWord, 0)
+  }
+}
+
+/** Reused result of `tryClaim`. */
+export interface Claim {
+  position: number
+  units: number
+}
+
+/** Distance from `from` to `to` in units; both wrap at 2^32. */
+export function unitsBetween(from: number, to: number): number {
+  return (to - from) | 0
+}

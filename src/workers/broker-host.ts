@@ -1,0 +1,256 @@
+/**
+ * BrokerHost: the supervisor's side of one broker: its directory, its thread, and what must be put right in
+ * shared memory when the thread is gone. A thread may be paused, stopped, or killed without warning, and
+ * started again; its directory stays locked all the while.
+ */
+import { randomUUID } from 'node:crypto'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type { ClusterConfig } from '../config.ts'
+import { TidemarkError } from '../errors.ts'
+import type { BrokerId } from '../ids.ts'
+import { brokerId as toBrokerId } from '../ids.ts'
+import { LogDirectory } from '../log/log-directory.ts'
+import { BatchRing } from './batch-ring.ts'
+import type { BrokerNews } from './broker-node.ts'
+import { CheckpointWriter } from './checkpoint-writer.ts'
+import type { ClusterMemory } from './cluster-memory.ts'
+import type { ControllerHost } from './controller-host.ts'
+import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
+import type { TaskPool } from './task-pool.ts'
+import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
+import { moduleSuffix, workerEntry } from './worker-entry.ts'
+
+export interface BrokerHostOptions {
+  readonly brokerId: BrokerId
+  readonly clusterId: string
+  readonly memory: ClusterMemory
+  readonly config: ClusterConfig
+  /** Of all brokers; that of broker `id` at `id - 1`. */
+  readonly directories: readonly string[]
+  readonly controller: ControllerHost
+  readonly tasks: TaskPool
+  readonly onNews: (brokerId: BrokerId, news: BrokerNews) => void
+  /** The thread ended though nobody asked it to. */
+  readonly onFailed: (brokerId: BrokerId, error: unknown) => void
+  /** Recovery of logs: how many of how many. */
+  readonly onRecovery?: (brokerId: BrokerId, done: number, total: number) => void
+}
+
+type StoppedMessage = Extract<BrokerThreadMessage, { type: 'stopped' }>
+
+export class BrokerHost {
+  readonly brokerId: BrokerId
+  readonly #options: BrokerHostOptions
+  readonly #board: ProgressBoard
+  readonly #ring: BatchRing
+  readonly #directory: LogDirectory
+  readonly #checkpoints: CheckpointWriter
+  #worker: Worker | undefined
+  #exited: Promise<void> = Promise.resolve()
+  #connection = 0
+  #isFirstLife = true
+  #isExpectedToEnd = false
+  #stopped: StoppedMessage | undefined
+  #error: unknown
+
+  private constructor(options: BrokerHostOptions) {
+    const { brokerId, clusterId, directories, memory } = options
+    this.#options = options
+    this.brokerId = brokerId
+    this.#board = new ProgressBoard(memory.board)
+    this.#ring = new BatchRing(memory.rings[brokerId - 1])
+    const directory = directories[brokerId - 1]
+    this.#directory = LogDirectory.open({ directory, clusterId, nodeId: brokerId })
+    this.#checkpoints = new CheckpointWriter(directory)
+    this.#ring.close()
+  }
+
+  /** Locks the directory; starts nothing. @throws {TidemarkError} what `LogDirectory.open` throws */
+  static open(options: BrokerHostOptions): BrokerHost {
+    return new BrokerHost(options)
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== undefined
+  }
+
+  /** Recovers what was not closed cleanly, then starts the thread. */
+  async start(): Promise<void> {
+    if (this.#worker !== undefined) return
+    const isClean = this.#isFirstLife && this.#directory.cleanShutdown
+    if (!isClean) await this.#recover()
+    await this.#reopenRing()
+    this.#launch(isClean)
+  }
+
+  /** Freezes the thread where it stands, between two steps, until `resume`. Resolves when it is frozen. */
+  async pause(): Promise<void> {
+    this.#requireRunning()
+    this.#board.setControl(this.brokerId, brokerControl.pause)
+    this.#board.wakeBroker(this.brokerId)
+    await this.#until(() => this.#board.state(this.brokerId) === brokerState.paused)
+  }
+
+  resume(): void {
+    this.#board.setControl(this.brokerId, brokerControl.run)
+  }
+
+  /** Ends the thread without warning, perhaps in the middle of a write. */
+  async kill(): Promise<void> {
+    const worker = this.#requireRunning()
+    this.#isExpectedToEnd = true
+    this.#ring.close()
+    await worker.terminate()
+    await this.#exited
+  }
+
+  /** Lets the thread flush, close and end; then writes its checkpoints. @returns whether all went well */
+  async stop(): Promise<boolean> {
+    if (this.#worker === undefined) return false
+    this.#isExpectedToEnd = true
+    this.#ring.close()
+    this.#board.setControl(this.brokerId, brokerControl.stop)
+    this.#board.wakeBroker(this.brokerId)
+    await this.#exited
+    await this.#checkpoints.settle()
+    const stopped = this.#stopped
+    if (stopped === undefined) return false
+    this.#directory.writeCheckpoint('highWatermark', stopped.highWatermarks)
+    this.#directory.writeCheckpoint('recoveryPoint', stopped.recoveryPoints)
+    return stopped.isClean
+  }
+
+  /** Gives the directory back; call after `stop` or `kill`. */
+  async close(isClean: boolean): Promise<void> {
+    await this.#checkpoints.settle()
+    this.#directory.close(isClean ? this.#stopped?.brokerEpoch : undefined)
+  }
+
+  async #recover(): Promise<void> {
+    const { tasks, onRecovery } = this.#options
+    const recoveryPoints = this.#directory.readCheckpoint('recoveryPoint')
+    const logStartOffsets = this.#directory.readCheckpoint('logStartOffset')
+    const logs = this.#directory.partitions().map(({ topic, partition, directory }) => {
+      const name = `${topic}-${partition}`
+      return {
+        directory,
+        recoveryPoint: recoveryPoints.get(name) ?? 0,
+        logStartOffset: logStartOffsets.get(name) ?? 0,
+      }
+    })
+    if (logs.length === 0) return
+    await tasks.recover(logs, (done) => onRecovery?.(this.brokerId, done, logs.length))
+  }
+
+  /** Producers that still hold a claim are in the middle of encoding: they are waited for. */
+  async #reopenRing(): Promise<void> {
+    await this.#until(() => !this.#ring.isClaimed())
+    this.#ring.reopen()
+  }
+
+  #launch(isClean: boolean): void {
+    const { brokerId, clusterId, memory, config, directories, controller } = this.#options
+    const { port, connection } = controller.connect(brokerId)
+    const { port1, port2 } = new MessageChannel()
+    const data: BrokerThreadData = {
+      identity: {
+        brokerId,
+        incarnationId: randomUUID(),
+        clusterId,
+        previousBrokerEpoch: isClean ? this.#directory.previousBrokerEpoch : -1,
+        previousIncarnationEnded: true,
+      },
+      memory,
+      config,
+      stored: {
+        recoveryPoint: this.#directory.readCheckpoint('recoveryPoint'),
+        highWatermark: this.#directory.readCheckpoint('highWatermark'),
+        logStartOffset: this.#directory.readCheckpoint('logStartOffset'),
+      },
+      directories,
+      controllerPort: port,
+      newsPort: port2,
+    }
+    this.#connection = connection
+    this.#stopped = undefined
+    this.#error = undefined
+    this.#isFirstLife = false
+    this.#isExpectedToEnd = false
+    this.#board.setControl(brokerId, brokerControl.run)
+    this.#board.setState(brokerId, brokerState.starting)
+    const worker = new Worker(workerEntry(import.meta.url, `broker-thread${moduleSuffix}`), {
+      workerData: data,
+      transferList: [port, port2],
+      name: `tidemark-broker-${brokerId}`,
+    })
+    this.#worker = worker
+    this.#listen(worker, port1)
+  }
+
+  #listen(worker: Worker, news: MessagePort): void {
+    news.on('message', (message: BrokerThreadMessage) => this.#take(message))
+    worker.on('error', (error) => {
+      this.#error = error
+    })
+    this.#exited = new Promise((resolve) => {
+      worker.once('exit', () => {
+        // What the thread had posted before it ended is delivered first.
+        setImmediate(() => {
+          news.close()
+          this.#afterExit()
+          resolve()
+        })
+      })
+    })
+  }
+
+  #take(message: BrokerThreadMessage): void {
+    switch (message.type) {
+      case 'news':
+        this.#options.onNews(this.brokerId, message.news)
+        break
+      case 'highWatermarks':
+        this.#checkpoints.write('highWatermark', message.entries)
+        break
+      case 'recoveryPoints':
+        this.#checkpoints.write('recoveryPoint', message.entries)
+        break
+      case 'stopped':
+        this.#stopped = message
+        break
+      default:
+        message satisfies never
+    }
+  }
+
+  /** Speaks for the dead: nobody waits for its ring, its cursors or its polls. */
+  #afterExit(): void {
+    const { brokerId } = this
+    this.#worker = undefined
+    this.#ring.close()
+    this.#options.controller.disconnect(this.#connection)
+    this.#board.settlePoll(brokerId)
+    for (let id = 1; id <= this.#board.shape.brokers; id++) {
+      const other = toBrokerId(id)
+      if (other === brokerId) continue
+      this.#board.forceReaderDetached(other, brokerId)
+      this.#board.forceReaderDetached(brokerId, other)
+    }
+    this.#board.forgetPartitions(brokerId)
+    this.#board.setState(brokerId, brokerState.dead)
+    if (!this.#isExpectedToEnd) {
+      const error =
+        this.#error ?? new TidemarkError('BROKER_NOT_AVAILABLE', `broker ${brokerId} ended`)
+      this.#options.onFailed(brokerId, error)
+    }
+  }
+
+  #requireRunning(): Worker {
+    if (this.#worker !== undefined) return this.#worker
+    throw new TidemarkError('BROKER_NOT_AVAILABLE', `broker ${this.brokerId} is not running`)
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}

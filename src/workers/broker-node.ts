@@ -1,0 +1,365 @@
+/**
+ * BrokerNode: one broker. It leads some partitions and follows others, and all it does is one `step()`:
+ * bounded, never blocking, in an order that is written down here. A thread (broker-thread.ts) or a
+ * simulation calls it.
+ *
+ *   mail       metadata, answers of the controller; role changes, a few each step
+ *   observe    polls of the followers → caught-up times, high watermarks, ISR changes
+ *   take       batches of the producers → own log → published
+ *   answer     acknowledgements of what the high watermark has passed
+ *   poll       rings of the leaders this broker follows → own log
+ *   catch up   one read of a leader's segment file
+ *   report     cursors and end offsets, as one consistent poll
+ *   timers     ISR check, time-outs, checkpoints, flushes
+ */
+import type { Clock } from '../clock.ts'
+import type { ClusterConfig } from '../config.ts'
+import { isTidemarkError } from '../errors.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { brokerId as toBrokerId } from '../ids.ts'
+import { type FileSystem, realFileSystem } from '../log/file-system.ts'
+import { OpenFiles } from '../log/open-files.ts'
+import { payloadCopies } from '../log/payload-copies.ts'
+import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
+import { PartitionLeaders } from '../replication/partition-leaders.ts'
+import type { ReplicationEvent } from '../replication/replication-event.ts'
+import { Acknowledger } from './acknowledger.ts'
+import { BatchRing } from './batch-ring.ts'
+import { BrokerTally } from './broker-tally.ts'
+import { CatchUp, type CatchUpRead } from './catch-up.ts'
+import type { Channel } from './channel.ts'
+import type { ClusterMemory } from './cluster-memory.ts'
+import { clientSlot } from './cluster-memory.ts'
+import { type BrokerIdentity, ControllerLink } from './controller-link.ts'
+import { ringDoorbell } from './doorbell.ts'
+import { FollowedPartitions } from './followed-partitions.ts'
+import { PartitionStore, type StoredOffsets } from './partition-store.ts'
+import { ProgressBoard } from './progress-board.ts'
+import { RingFollowers } from './ring-followers.ts'
+import { RingIntake } from './ring-intake.ts'
+import { RingPoll } from './ring-poll.ts'
+import { RoleChanges } from './role-changes.ts'
+import type { OffsetEntry } from './thread-messages.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+export interface BrokerNodeOptions {
+  readonly identity: BrokerIdentity
+  readonly memory: ClusterMemory
+  readonly config: ClusterConfig
+  readonly stored: StoredOffsets
+  /** Directory of a broker, by id: its own to write, its leaders' to read. */
+  readonly brokerDirectory: (broker: BrokerId) => string
+  readonly channel: Channel<ControllerRequest, ControllerResponse>
+  readonly clock: Clock
+  readonly fs?: FileSystem
+}
+
+/** What a broker tells whoever runs it. */
+export interface BrokerNews {
+  readonly events: ReplicationEvent[]
+  readonly catchUpReads: CatchUpRead[]
+  readonly failures: {
+    readonly partition: PartitionIndex
+    readonly code: string
+    readonly message: string
+  }[]
+}
+
+const detachCheckMs = 5
+
+export class BrokerNode {
+  readonly brokerId: BrokerId
+  readonly board: ProgressBoard
+  readonly leaders: PartitionLeaders
+  readonly store: PartitionStore
+  readonly followed: FollowedPartitions
+  readonly link: ControllerLink
+  readonly #options: BrokerNodeOptions
+  readonly #tally: BrokerTally
+  readonly #files: OpenFiles
+  readonly #acknowledger: Acknowledger
+  readonly #intake: RingIntake
+  readonly #followers: RingFollowers
+  readonly #polls: RingPoll[]
+  readonly #catchUp: CatchUp
+  readonly #roles: RoleChanges
+  readonly #throttle = new TokenBucket()
+  readonly #catchUpThrottle = new TokenBucket()
+  /** Partitions whose end offset the leader must be told apart from the ring. */
+  #reports = new Set<PartitionIndex>()
+  #isrCheckAtMs = 0
+  #detachCheckAtMs = 0
+  #flushAtMs = 0
+  readonly #completion = {
+    completed: (slot: number, ticket: number, error: number, baseOffset: number): void => {
+      this.#acknowledger.acknowledge(slot, ticket, error, baseOffset)
+    },
+  }
+  readonly #onAdvanced = {
+    advanced: (partition: PartitionIndex, highWatermark: number): void => {
+      this.store.setHighWatermark(partition, highWatermark)
+      this.#tally.add('highWatermarkAdvances', 1)
+    },
+  }
+  readonly #onReport = (partition: PartitionIndex): void => {
+    this.#reports.add(partition)
+  }
+
+  constructor(options: BrokerNodeOptions) {
+    const { identity, memory, config, clock, channel } = options
+    const fs = options.fs ?? realFileSystem
+    const { brokerId } = identity
+    this.brokerId = brokerId
+    this.#options = options
+    this.board = new ProgressBoard(memory.board)
+    const { board } = this
+    const { partitionsMax, brokers } = board.shape
+    this.#tally = new BrokerTally(board, brokerId)
+    this.#files = new OpenFiles(fs)
+    this.followed = new FollowedPartitions(partitionsMax, brokers)
+    this.link = new ControllerLink(identity, channel, config['broker.heartbeat.interval.ms'])
+    this.store = new PartitionStore({
+      brokerId,
+      board,
+      directory: options.brokerDirectory(brokerId),
+      clock,
+      fs,
+      files: this.#files,
+      stored: options.stored,
+    })
+    this.leaders = new PartitionLeaders({
+      brokerId,
+      brokerEpoch: () => this.link.brokerEpoch,
+      partitionsMax,
+      brokers: this.link.image,
+      config: {
+        replicaLagTimeMaxMs: config['replica.lag.time.max.ms'],
+        isrExpandCriterion: config['isr.expand.criterion'],
+      },
+    })
+    const ring = new BatchRing(memory.rings[brokerId - 1]!)
+    const { store, leaders, followed } = this
+    const shared = { brokerId, board, store, tally: this.#tally }
+    this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
+    this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
+    this.#followers = new RingFollowers({ ...shared, ring, leaders, config })
+    this.#polls = memory.rings
+      .map((buffers, row) => ({ buffers, leader: toBrokerId(row + 1) }))
+      .filter(({ leader }) => leader !== brokerId)
+      .map(({ buffers, leader }) => {
+        const report = this.#onReport
+        return new RingPoll({ ...shared, leader, ring: new BatchRing(buffers), followed, report })
+      })
+    this.#catchUp = new CatchUp({
+      ...shared,
+      followed,
+      files: this.#files,
+      brokerDirectory: options.brokerDirectory,
+      config,
+      stopwatchMs: () => performance.now(),
+    })
+    this.#roles = new RoleChanges({
+      brokerId,
+      board,
+      link: this.link,
+      leaders,
+      followed,
+      store,
+      catchUp: this.#catchUp,
+      brokerDirectory: options.brokerDirectory,
+      report: this.#onReport,
+    })
+  }
+
+  /** @returns how much was done; 0: the thread may sleep until its bell or `dueAtMs` */
+  step(): number {
+    const nowMs = this.#options.clock.nowMs()
+    let work = this.#talk(nowMs)
+    work += this.#followers.observe(nowMs)
+    const taken = this.#intake.take(nowMs)
+    work += taken
+    this.#followers.reclaim()
+    if (taken > 0) this.#followers.wake()
+    this.#answer()
+    work += this.#follow(nowMs)
+    this.#runTimers(nowMs)
+    this.#tally.add('steps', 1)
+    this.#tally.set('payloadCopyBytes', payloadCopies.bytes)
+    return work
+  }
+
+  /** Stores counters where others read them; before the thread sleeps and now and then while it is busy. */
+  publishTally(): void {
+    const { isrShrinks, isrExpands, failedIsrUpdates } = this.leaders.counters
+    this.#tally.set('isrShrinks', isrShrinks)
+    this.#tally.set('isrExpands', isrExpands)
+    this.#tally.set('failedIsrUpdates', failedIsrUpdates)
+    this.#tally.publish()
+  }
+
+  /** How long the thread may sleep when there is nothing to do. */
+  idleMs(nowMs: number): number {
+    const pollMs = Math.min(
+      this.#options.config['replica.fetch.wait.max.ms'],
+      this.#options.config['replica.lag.time.max.ms'] / 8,
+    )
+    if (this.#roles.hasWork || this.#catchUp.hasWork) return 1
+    return Math.max(0, Math.min(pollMs, this.link.dueAtMs - nowMs, this.#isrCheckAtMs - nowMs))
+  }
+
+  takeNews(): BrokerNews | undefined {
+    const events = this.leaders.takeEvents()
+    const catchUpReads = this.#catchUp.takeJournal()
+    const failures = this.store.takeFailures().map(({ partition, error }) => {
+      return { partition, code: error.code, message: error.message }
+    })
+    if (events.length + catchUpReads.length + failures.length === 0) return undefined
+    return { events, catchUpReads, failures }
+  }
+
+  /** For Kafka's `replication-offset-checkpoint`. */
+  highWatermarks(): OffsetEntry[] {
+    const entries: OffsetEntry[] = []
+    for (const [index, { topic, partition }] of this.store.all()) {
+      entries.push({ topic, partition, offset: this.store.highWatermark(index) })
+    }
+    return entries
+  }
+
+  /** For Kafka's `recovery-point-offset-checkpoint`. */
+  recoveryPoints(): OffsetEntry[] {
+    const entries: OffsetEntry[] = []
+    for (const [, { topic, partition, log }] of this.store.all()) {
+      entries.push({ topic, partition, offset: log.recoveryPoint })
+    }
+    return entries
+  }
+
+  /** Flushes and closes all logs. Afterwards only the two lists above may be asked for. @returns whether all went well */
+  close(): boolean {
+    let isClean = true
+    this.#catchUp.close()
+    for (const [, { log }] of this.store.all()) {
+      try {
+        if (log.failure !== undefined) isClean = false
+        log.close()
+      } catch (error) {
+        if (!isTidemarkError(error)) throw error
+        isClean = false
+      }
+    }
+    this.#files.closeAll()
+    this.publishTally()
+    return isClean
+  }
+
+  #talk(nowMs: number): number {
+    const { link, leaders, board, brokerId } = this
+    let work = link.step(nowMs)
+    if (board.brokerEpoch(brokerId) !== link.brokerEpoch)
+      board.setBrokerEpoch(brokerId, link.brokerEpoch)
+    if (this.#roles.hasWork) work += this.#roles.step(nowMs)
+    for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
+      leaders.onAlterPartitionResponse(answer, nowMs)
+    }
+    const request = leaders.takeAlterPartitionRequest(nowMs)
+    if (request !== undefined) {
+      this.#tally.add('alterPartitionRequests', 1)
+      link.send(request)
+    }
+    return work
+  }
+
+  /** After the state changes of this step are done: a producer that is told may already read. */
+  #answer(): void {
+    const { leaders, board } = this
+    const advanced = leaders.takeAdvanced(this.#onAdvanced)
+    leaders.takeCompleted(this.#completion)
+    this.#acknowledger.ringBells()
+    const watch = board.clientWatchWord(clientSlot.application)
+    if (advanced > 0 && Atomics.load(board.words, watch) !== 0) {
+      ringDoorbell(board.words, board.clientDoorbellBase(clientSlot.application))
+    }
+  }
+
+  #follow(nowMs: number): number {
+    const { board, brokerId } = this
+    this.#throttle.setRate(board.throttleBytesPerSec(brokerId), nowMs)
+    const isOpen = this.#throttle.isOpen(nowMs)
+    let work = isOpen ? this.#pollRings(nowMs) + this.#readDisk(nowMs) : 0
+    board.beginPoll(brokerId)
+    for (const poll of this.#polls) poll.report()
+    work += this.#sendReports()
+    board.endPoll(brokerId, this.#options.clock.nowMs())
+    for (const poll of this.#polls) poll.release()
+    if (work > 0) this.#wakeLeaders()
+    return work
+  }
+
+  #pollRings(nowMs: number): number {
+    let work = 0
+    for (const poll of this.#polls) {
+      const bytes = poll.read(nowMs)
+      if (bytes < 0) continue
+      this.#throttle.pay(bytes)
+      work++
+    }
+    return work
+  }
+
+  #readDisk(nowMs: number): number {
+    const { board, brokerId } = this
+    if (!this.#catchUp.hasWork) return 0
+    this.#catchUpThrottle.setRate(board.catchUpBytesPerSec(brokerId), nowMs)
+    if (!this.#catchUpThrottle.isOpen(nowMs)) return 0
+    const bytes = this.#catchUp.step(nowMs, this.#onReport)
+    this.#catchUpThrottle.pay(bytes)
+    this.#throttle.pay(bytes)
+    return bytes > 0 ? 1 : 0
+  }
+
+  #sendReports(): number {
+    if (this.#reports.size === 0) return 0
+    const { board, brokerId, followed, store } = this
+    let sent = 0
+    for (const partition of this.#reports) {
+      const leader = followed.leader[partition]! as BrokerId
+      const isFollowing = followed.isFollowing(partition)
+      if (isFollowing) {
+        const { logEndOffset } = store.log(partition)
+        if (!board.tryReport(leader, brokerId, partition, logEndOffset)) continue
+      }
+      this.#reports.delete(partition)
+      sent++
+    }
+    return sent
+  }
+
+  #wakeLeaders(): void {
+    const { board, followed } = this
+    for (const poll of this.#polls) {
+      if (followed.byLeader[poll.leader]!.size === 0) continue
+      ringDoorbell(board.words, board.doorbellBase(poll.leader))
+    }
+  }
+
+  #runTimers(nowMs: number): void {
+    const { leaders } = this
+    const { config } = this.#options
+    if (nowMs >= this.#detachCheckAtMs) {
+      this.#detachCheckAtMs = nowMs + detachCheckMs
+      if (this.#followers.detach(nowMs) > 0) this.#followers.reclaim()
+      leaders.expire(nowMs)
+    }
+    if (nowMs >= this.#isrCheckAtMs) {
+      this.#isrCheckAtMs = nowMs + Math.floor(config['replica.lag.time.max.ms'] / 2)
+      leaders.checkInSyncReplicas(nowMs)
+    }
+    if (nowMs >= this.#flushAtMs) {
+      this.#flushAtMs = nowMs + 100
+      for (const [, { log, config: topic }] of this.store.all()) {
+        if (topic['flush.ms'] > 0) log.flushIfDue(nowMs)
+      }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** Entry of the controller's worker thread: its log, its connections, one loop. */
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../clock.ts'
+import type { BrokerId } from '../ids.ts'
+import { Controller } from '../replication/controller/controller.ts'
+import { MetadataLog } from '../replication/controller/metadata-log.ts'
+import type {
+  ControllerRequest,
+  ControllerResponse,
+  MetadataUpdate,
+} from '../replication/messages.ts'
+import { clientSlot } from './cluster-memory.ts'
+import { Doorbell, ringDoorbell } from './doorbell.ts'
+import { ProgressBoard } from './progress-board.ts'
+import type {
+  ControllerCommand,
+  ControllerThreadData,
+  ControllerThreadMessage,
+} from './thread-messages.ts'
+
+/** The controller's own subscription: what it commits becomes the routes that clients read. */
+const routesConnection = 0
+const idleMsMax = 500
+
+interface Connection {
+  readonly port: MessagePort
+  readonly broker: BrokerId | 0
+}
+
+class ControllerLoop {
+  readonly #data: ControllerThreadData
+  readonly #board: ProgressBoard
+  readonly #doorbell: Doorbell
+  readonly #log: MetadataLog
+  readonly #controller: Controller
+  readonly #connections = new Map<number, Connection>()
+  readonly #deliver = (connection: number, response: ControllerResponse): void => {
+    if (connection === routesConnection) this.#setRoutes(response as MetadataUpdate)
+    else this.#send(connection, response)
+  }
+  #isStopping = false
+
+  constructor(data: ControllerThreadData) {
+    this.#data = data
+    this.#board = new ProgressBoard(data.memory.board)
+    const bell = this.#board.clientDoorbellBase(clientSlot.controller)
+    this.#doorbell = new Doorbell(this.#board.words, bell)
+    this.#log = MetadataLog.open({ directory: data.directory, clock: systemClock })
+    this.#controller = new Controller({
+      log: this.#log,
+      clock: systemClock,
+      clusterId: data.clusterId,
+      config: {
+        brokerSessionTimeoutMs: data.brokerSessionTimeoutMs,
+        partitionsMax: data.partitionsMax,
+      },
+    })
+    this.#controller.handle(routesConnection, { type: 'subscribeMetadata', fromOffset: 0 })
+    this.#post({ type: 'started', metadataEndOffset: this.#log.endOffset })
+  }
+
+  run(): void {
+    while (!this.#isStopping) {
+      const bell = this.#doorbell.read()
+      const nowMs = systemClock.nowMs()
+      let work = this.#takeCommands() + this.#takeRequests()
+      work += this.#controller.step(nowMs)
+      work += this.#controller.takeOutgoing(this.#deliver)
+      const events = this.#controller.takeEvents()
+      if (events.length > 0) this.#post({ type: 'events', events })
+      if (work > 0) continue
+      const waitMs = Math.min(idleMsMax, Math.max(0, this.#controller.nextStepMs() - nowMs))
+      this.#doorbell.park(bell, waitMs)
+    }
+    this.#log.close()
+    this.#post({ type: 'stopped' })
+    for (const { port } of this.#connections.values()) port.close()
+    this.#data.commandPort.close()
+  }
+
+  #takeCommands(): number {
+    let taken = 0
+    for (;;) {
+      const received = receiveMessageOnPort(this.#data.commandPort)
+      if (received === undefined) return taken
+      const command = received.message as ControllerCommand
+      taken++
+      if (command.type === 'stop') this.#isStopping = true
+      else if (command.type === 'connect') {
+        this.#connections.set(command.connection, { port: command.port, broker: command.broker })
+      } else {
+        this.#connections.delete(command.connection)
+        this.#controller.connectionClosed(command.connection)
+      }
+    }
+  }
+
+  /** All that waits, before anybody is fenced for silence. */
+  #takeRequests(): number {
+    let taken = 0
+    for (const [connection, { port }] of this.#connections) {
+      for (;;) {
+        const received = receiveMessageOnPort(port)
+        if (received === undefined) break
+        this.#controller.handle(connection, received.message as ControllerRequest)
+        taken++
+      }
+    }
+    return taken
+  }
+
+  #send(connection: number, response: ControllerResponse): void {
+    const to = this.#connections.get(connection)
+    if (to === undefined) return
+    to.port.postMessage(response)
+    if (to.broker === 0) return
+    ringDoorbell(this.#board.words, this.#board.doorbellBase(to.broker))
+  }
+
+  #setRoutes(update: MetadataUpdate): void {
+    const { image } = this.#controller
+    for (const record of update.records) {
+      if (record.type !== 'partition' && record.type !== 'partitionChange') continue
+      const registration = image.partitionOf(record.topicId, record.partitionId)
+      if (registration === undefined) continue
+      this.#board.setRoute(registration.index, registration.leader, registration.leaderEpoch)
+    }
+  }
+
+  #post(message: ControllerThreadMessage): void {
+    this.#data.commandPort.postMessage(message)
+  }
+}
+
+new ControllerLoop(workerData as ControllerThreadData).run()

@@ -1,0 +1,202 @@
+/**
+ * PartitionStore: the logs of one broker by partition, and the words and counters that go with an append
+ * at a follower. Logs are opened when the metadata names this broker as a replica.
+ */
+import path from 'node:path'
+import type { Clock } from '../clock.ts'
+import { type TopicConfig, topicConfigFromEntries } from '../config.ts'
+import { TidemarkError } from '../errors.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
+import type { BatchRun } from '../log/batch-memory.ts'
+import type { FileSystem } from '../log/file-system.ts'
+import { Log } from '../log/log.ts'
+import type { LogConfig } from '../log/log-config.ts'
+import type { OpenFiles } from '../log/open-files.ts'
+import type { PartitionRegistration } from '../replication/registration.ts'
+import type { ProgressBoard } from './progress-board.ts'
+
+/** What the broker's directory knew of a partition when it was opened. */
+export interface StoredOffsets {
+  readonly recoveryPoint: ReadonlyMap<string, number>
+  readonly highWatermark: ReadonlyMap<string, number>
+  readonly logStartOffset: ReadonlyMap<string, number>
+}
+
+export interface PartitionStoreParts {
+  readonly brokerId: BrokerId
+  readonly board: ProgressBoard
+  readonly directory: string
+  readonly clock: Clock
+  readonly fs: FileSystem
+  readonly files: OpenFiles
+  readonly stored: StoredOffsets
+}
+
+export interface StoredPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly log: Log
+  readonly config: TopicConfig
+}
+
+export interface PartitionFailure {
+  readonly partition: PartitionIndex
+  readonly error: TidemarkError
+}
+
+export function partitionName(topic: string, partition: number): string {
+  return `${topic}-${partition}`
+}
+
+/** How a topic's settings look to a log. */
+export function logConfigOf(config: TopicConfig): LogConfig {
+  const flush =
+    config['flush.messages'] === 1
+      ? ({ kind: 'batch' } as const)
+      : config['flush.ms'] > 0
+        ? ({ kind: 'interval', ms: config['flush.ms'] } as const)
+        : ({ kind: 'os' } as const)
+  return {
+    segmentBytes: config['segment.bytes'],
+    segmentMs: config['segment.ms'],
+    segmentIndexBytes: config['segment.index.bytes'],
+    indexIntervalBytes: config['index.interval.bytes'],
+    maxMessageBytes: config['max.message.bytes'],
+    flush,
+  }
+}
+
+export class PartitionStore {
+  readonly #parts: PartitionStoreParts
+  readonly #partitions: (StoredPartition | undefined)[] = []
+  readonly #batchBytesMax: Int32Array
+  readonly #highWatermark: Float64Array
+  readonly #failures: PartitionFailure[] = []
+
+  constructor(parts: PartitionStoreParts) {
+    this.#parts = parts
+    this.#batchBytesMax = new Int32Array(parts.board.shape.partitionsMax)
+    this.#highWatermark = new Float64Array(parts.board.shape.partitionsMax)
+  }
+
+  /** Opens the partition's log unless it is open. @throws {TidemarkError} what `Log.open` throws */
+  open(
+    registration: PartitionRegistration,
+    topicEntries: ReadonlyMap<string, string>,
+  ): StoredPartition {
+    const known = this.#partitions[registration.index]
+    if (known !== undefined) return known
+    const { directory, clock, fs, files, stored, board, brokerId } = this.#parts
+    const { topic, partition, topicId, index } = registration
+    const config = topicConfigFromEntries(topicEntries)
+    const name = partitionName(topic, partition)
+    const recoveryPoint = stored.recoveryPoint.get(name)
+    const logStartOffset = stored.logStartOffset.get(name)
+    const log = Log.open({
+      directory: path.join(directory, name),
+      topic,
+      partition,
+      topicId,
+      config: logConfigOf(config),
+      clock,
+      fs,
+      files,
+      // Whatever was not closed cleanly has been through the task pool's recovery by now.
+      cleanShutdown: true,
+      ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
+      ...(logStartOffset === undefined ? {} : { logStartOffset }),
+    })
+    const opened = { topic, partition, log, config }
+    this.#partitions[index] = opened
+    this.#batchBytesMax[index] = config['max.message.bytes']
+    const highWatermark = stored.highWatermark.get(name) ?? 0
+    this.setHighWatermark(
+      index,
+      Math.min(Math.max(highWatermark, log.logStartOffset), log.logEndOffset),
+    )
+    board.setLogEndOffset(brokerId, index, log.logEndOffset)
+    return opened
+  }
+
+  has(partition: PartitionIndex): boolean {
+    return this.#partitions[partition] !== undefined
+  }
+
+  stored(partition: PartitionIndex): StoredPartition {
+    const stored = this.#partitions[partition]
+    if (stored === undefined) {
+      throw new TidemarkError(
+        'UNKNOWN_TOPIC_OR_PARTITION',
+        `partition #${partition} is not open here`,
+      )
+    }
+    return stored
+  }
+
+  log(partition: PartitionIndex): Log {
+    return this.stored(partition).log
+  }
+
+  batchBytesMax(partition: PartitionIndex): number {
+    return this.#batchBytesMax[partition]!
+  }
+
+  /** This broker's high watermark of the partition. */
+  highWatermark(partition: PartitionIndex): number {
+    return this.#highWatermark[partition]!
+  }
+
+  setHighWatermark(partition: PartitionIndex, offset: number): void {
+    if (this.#highWatermark[partition] === offset) return
+    this.#highWatermark[partition] = offset
+    this.#parts.board.setHighWatermark(this.#parts.brokerId, partition, offset)
+  }
+
+  /**
+   * Follower's append, from ring or disk: log, end offset's word, high watermark (the leader's, bounded by
+   * the own end; Kafka: `UnifiedLog.maybeUpdateHighWatermark`).
+   */
+  appendReplicated(partition: PartitionIndex, run: BatchRun, leader: BrokerId): void {
+    const { board, brokerId } = this.#parts
+    const log = this.log(partition)
+    log.appendReplicated(run)
+    board.setLogEndOffset(brokerId, partition, log.logEndOffset)
+    this.followHighWatermark(partition, leader)
+  }
+
+  followHighWatermark(partition: PartitionIndex, leader: BrokerId): void {
+    const highWatermark = this.#parts.board.highWatermark(leader, partition)
+    this.setHighWatermark(partition, Math.min(highWatermark, this.log(partition).logEndOffset))
+  }
+
+  /** Cuts the log and all that is derived from its end. */
+  truncateTo(partition: PartitionIndex, offset: number): void {
+    const { board, brokerId } = this.#parts
+    const log = this.log(partition)
+    log.truncateTo(offset)
+    board.setLogEndOffset(brokerId, partition, log.logEndOffset)
+    this.setHighWatermark(partition, Math.min(this.highWatermark(partition), log.logEndOffset))
+  }
+
+  truncateFullyAndStartAt(partition: PartitionIndex, offset: number): void {
+    const { board, brokerId } = this.#parts
+    const log = this.log(partition)
+    log.truncateFullyAndStartAt(offset)
+    board.setLogEndOffset(brokerId, partition, log.logEndOffset)
+    this.setHighWatermark(partition, offset)
+  }
+
+  noteFailure(partition: PartitionIndex, error: TidemarkError): void {
+    this.#failures.push({ partition, error })
+  }
+
+  takeFailures(): PartitionFailure[] {
+    return this.#failures.splice(0)
+  }
+
+  *all(): Generator<[PartitionIndex, StoredPartition]> {
+    for (const [index, stored] of this.#partitions.entries()) {
+      if (stored !== undefined) yield [index as PartitionIndex, stored]
+    }
+  }
+}

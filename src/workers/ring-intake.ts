@@ -1,0 +1,168 @@
+/**
+ * RingIntake: the leader's way of a batch. Committed frames are taken in ring order, admitted or refused
+ * one by one, grouped by partition, stamped and appended with one write a partition and round, and then
+ * published to the followers by one store.
+ *
+ * Order: the log first, then the end offset's word, then `publish`. A follower that reads a frame, from the
+ * ring or from the leader's segment files, never sees a byte that is not in the leader's log.
+ */
+import { errorNumber, isTidemarkError } from '../errors.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { limits } from '../limits.ts'
+import {
+  baseOffsetAt,
+  checkBatch,
+  nextOffsetAt,
+  recordCountAt,
+  sizeInBytesAt,
+} from '../log/batch-header.ts'
+import type { PartitionLeaders } from '../replication/partition-leaders.ts'
+import type { Acknowledger } from './acknowledger.ts'
+import { type BatchRing, frame, frameAccepted, frameRejected } from './batch-ring.ts'
+import type { BrokerTally } from './broker-tally.ts'
+import { FrameGroups } from './frame-groups.ts'
+import type { PartitionStore } from './partition-store.ts'
+import type { ProgressBoard } from './progress-board.ts'
+import { storeShared } from './shared-words.ts'
+
+const notLeader = errorNumber('NOT_LEADER_OR_FOLLOWER')
+const unknownPartition = errorNumber('UNKNOWN_TOPIC_OR_PARTITION')
+const corrupt = errorNumber('CORRUPT_MESSAGE')
+const tooLarge = errorNumber('RECORD_TOO_LARGE')
+const invalidAcks = errorNumber('INVALID_REQUIRED_ACKS')
+const storageError = errorNumber('KAFKA_STORAGE_ERROR')
+
+export interface RingIntakeParts {
+  readonly brokerId: BrokerId
+  readonly board: ProgressBoard
+  readonly ring: BatchRing
+  readonly leaders: PartitionLeaders
+  readonly store: PartitionStore
+  readonly acknowledger: Acknowledger
+  readonly tally: BrokerTally
+}
+
+export class RingIntake {
+  readonly #parts: RingIntakeParts
+  #consumed: number
+  readonly #groups: FrameGroups
+
+  constructor(parts: RingIntakeParts) {
+    this.#parts = parts
+    this.#consumed = parts.ring.published
+    this.#groups = new FrameGroups(parts.ring, parts.board.shape.partitionsMax)
+  }
+
+  /** One round, at most `limits.leaderRoundBytesMax`. @returns frames taken, padding included */
+  take(nowMs: number): number {
+    const { ring } = this.#parts
+    let position = this.#consumed
+    let bytes = 0
+    let taken = 0
+    this.#groups.begin()
+    while (!this.#groups.isFull && bytes < limits.leaderRoundBytesMax) {
+      const units = ring.stateAt(position)
+      if (units === 0) break
+      if (units > 0) bytes += this.#takeFrame(position, units)
+      position = (position + Math.abs(units)) | 0
+      taken++
+    }
+    if (taken === 0) return 0
+    for (let group = 0; group < this.#groups.groupCount; group++) this.#appendGroup(group, nowMs)
+    this.#consumed = position
+    ring.publish(position)
+    return taken
+  }
+
+  #takeFrame(position: number, units: number): number {
+    const { ring, tally } = this.#parts
+    const header = ring.headerIndex(position)
+    const error = this.#refusal(position, header, units)
+    if (error !== 0) {
+      this.#reject(header, error)
+      tally.add('rejectedBatches', 1)
+      return 0
+    }
+    this.#groups.add(ring.headers[header + frame.partition]! as PartitionIndex, position)
+    return ring.headers[header + frame.batchBytes]!
+  }
+
+  /** Why the frame is refused, as an error number; 0: admitted. Kafka: `Partition.appendRecordsToLeader`. */
+  #refusal(position: number, header: number, units: number): number {
+    const { ring, leaders, store, board } = this.#parts
+    const partition = ring.headers[header + frame.partition]! as PartitionIndex
+    const batchBytes = ring.headers[header + frame.batchBytes]!
+    const acks = ring.headers[header + frame.acks]!
+    if (acks < -1 || acks > 1) return invalidAcks
+    if (partition < 0 || partition >= board.shape.partitionsMax) return unknownPartition
+    if (!leaders.isLeader(partition)) return notLeader
+    const at = ring.batchPosition(position)
+    if (batchBytes <= 0 || batchBytes > (units - 1) * 64) return corrupt
+    if (batchBytes > store.batchBytesMax(partition)) return tooLarge
+    const refused = leaders.admission(partition, acks as -1 | 0 | 1)
+    if (refused !== 0) return refused
+    if (checkBatch(ring.memory, at, batchBytes) !== undefined) return corrupt
+    return sizeInBytesAt(ring.memory, at) === batchBytes ? 0 : corrupt
+  }
+
+  #appendGroup(group: number, nowMs: number): void {
+    const { leaders, store, board, brokerId } = this.#parts
+    const partition = this.#groups.partition(group)
+    const epoch = leaders.leaderEpoch(partition)
+    const log = store.log(partition)
+    try {
+      log.append(this.#groups.select(group), epoch)
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      this.#rejectGroup(group, error.number)
+      if (error.number === storageError) store.noteFailure(partition, error)
+      return
+    }
+    const groups = this.#groups
+    for (let at = groups.first(group); at >= 0; at = groups.next(at)) {
+      this.#accept(groups.position(at), partition, epoch, nowMs)
+    }
+    board.setLogEndOffset(brokerId, partition, log.logEndOffset)
+    leaders.appended(partition, log.logEndOffset, nowMs)
+  }
+
+  #accept(position: number, partition: PartitionIndex, epoch: number, nowMs: number): void {
+    const { ring, leaders, acknowledger, tally } = this.#parts
+    const { headers } = ring
+    const header = ring.headerIndex(position)
+    const at = ring.batchPosition(position)
+    const baseOffset = baseOffsetAt(ring.memory, at)
+    const endOffset = nextOffsetAt(ring.memory, at)
+    headers[header + frame.status] = frameAccepted
+    headers[header + frame.leaderEpoch] = epoch
+    storeShared(headers, header + frame.baseOffset, baseOffset)
+    storeShared(headers, header + frame.endOffset, endOffset)
+    tally.add('appendedBytes', headers[header + frame.batchBytes]!)
+    tally.add('appendedBatches', 1)
+    tally.add('appendedRecords', recordCountAt(ring.memory, at))
+    const acks = headers[header + frame.acks]!
+    if (acks === 0) return
+    const slot = headers[header + frame.producerSlot]!
+    const ticket = headers[header + frame.ticket]!
+    if (acks === 1) acknowledger.acknowledge(slot, ticket, 0, baseOffset)
+    else {
+      const deadlineMs = nowMs + headers[header + frame.timeoutMs]!
+      leaders.wait(partition, endOffset, slot, ticket, deadlineMs, baseOffset)
+    }
+  }
+
+  #rejectGroup(group: number, error: number): void {
+    const groups = this.#groups
+    for (let at = groups.first(group); at >= 0; at = groups.next(at)) {
+      this.#reject(this.#parts.ring.headerIndex(groups.position(at)), error)
+    }
+  }
+
+  #reject(header: number, error: number): void {
+    const { headers } = this.#parts.ring
+    headers[header + frame.status] = frameRejected
+    if (headers[header + frame.acks] === 0) return
+    const slot = headers[header + frame.producerSlot]!
+    this.#parts.acknowledger.acknowledge(slot, headers[header + frame.ticket]!, error, -1)
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * RoleChanges: what the metadata says of a partition, applied to this broker: lead it, follow somebody, or
+ * neither. A bounded number a step, so that thousands of partitions can change hands under load.
+ * Sources: Kafka's `Partition.makeLeader`, `makeFollower`, `ReplicaManager.applyDelta`.
+ */
+import path from 'node:path'
+import { isTidemarkError } from '../errors.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { type LeaderEpochEntry, readLeaderEpochs } from '../log/leader-epochs.ts'
+import { findDivergence, type KnownEpochEnd } from '../replication/divergence.ts'
+import type { PartitionLeaders } from '../replication/partition-leaders.ts'
+import type { PartitionRegistration } from '../replication/registration.ts'
+import type { CatchUp } from './catch-up.ts'
+import type { ControllerLink } from './controller-link.ts'
+import type { FollowedPartitions } from './followed-partitions.ts'
+import { type PartitionStore, partitionName } from './partition-store.ts'
+import type { ProgressBoard } from './progress-board.ts'
+
+const changesPerStepMax = 64
+
+export interface RoleChangesParts {
+  readonly brokerId: BrokerId
+  readonly board: ProgressBoard
+  readonly link: ControllerLink
+  readonly leaders: PartitionLeaders
+  readonly followed: FollowedPartitions
+  readonly store: PartitionStore
+  readonly catchUp: CatchUp
+  readonly brokerDirectory: (broker: BrokerId) => string
+  /** Tells the leader this broker's end offset of a partition, when it is not the ring that does. */
+  readonly report: (partition: PartitionIndex) => void
+}
+
+export class RoleChanges {
+  readonly #parts: RoleChangesParts
+
+  constructor(parts: RoleChangesParts) {
+    this.#parts = parts
+  }
+
+  get hasWork(): boolean {
+    return this.#parts.link.changed.size > 0 || this.#parts.followed.waiting.size > 0
+  }
+
+  step(nowMs: number): number {
+    return this.#applyChanges(nowMs) + this.#beginFollowing()
+  }
+
+  #applyChanges(nowMs: number): number {
+    const { link } = this.#parts
+    let applied = 0
+    for (const index of link.changed) {
+      if (applied === changesPerStepMax) break
+      link.changed.delete(index)
+      const registration = link.image.partition(index)
+      if (registration !== undefined) this.#apply(registration, nowMs)
+      applied++
+    }
+    return applied
+  }
+
+  #apply(registration: PartitionRegistration, nowMs: number): void {
+    const { brokerId, link, store } = this.#parts
+    if (!registration.replicas.includes(brokerId)) {
+      this.#stop(registration.index)
+      return
+    }
+    try {
+      store.open(registration, link.image.config(2, registration.topic))
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      this.#stop(registration.index)
+      store.noteFailure(registration.index, error)
+      return
+    }
+    if (registration.leader === brokerId) this.#lead(registration, nowMs)
+    else this.#follow(registration)
+  }
+
+  #lead(registration: PartitionRegistration, nowMs: number): void {
+    const { brokerId, board, leaders, followed, store, catchUp } = this.#parts
+    const { index, leaderEpoch } = registration
+    const { log, config } = store.stored(index)
+    const local = { logEndOffset: log.logEndOffset, highWatermark: store.highWatermark(index) }
+    const minInSync = config['min.insync.replicas']
+    const made = leaders.makeLeader(registration, local, minInSync, nowMs)
+    if (!made.accepted) return
+    if (made.isNewLeader) {
+      followed.stop(index)
+      catchUp.forget(index)
+      board.setFollowedEpoch(brokerId, index, -1)
+    }
+    // Before any record: a follower with a larger epoch of its own must find where it ends (KAFKA-7415).
+    if (made.isNewLeaderEpoch) {
+      log.leaderEpochs.assign(leaderEpoch, log.logEndOffset)
+      board.setLedEpoch(brokerId, index, leaderEpoch)
+    }
+  }
+
+  #follow(registration: PartitionRegistration): void {
+    const { brokerId, board, leaders, followed, catchUp } = this.#parts
+    const { index, leader, leaderEpoch } = registration
+    if (leaders.isLeader(index)) {
+      // A change that is older than what this broker leads by is dropped; the epochs decide.
+      if (leaders.leaderEpoch(index) >= leaderEpoch) return
+      leaders.resign(index)
+      board.setLedEpoch(brokerId, index, -1)
+    }
+    // Every rise of the epoch begins anew, though the leader be the same (KAFKA-7164); nothing else does.
+    if (followed.leaderEpoch[index]! >= leaderEpoch) return
+    board.setFollowedEpoch(brokerId, index, -1)
+    catchUp.forget(index)
+    followed.follow(index, leader, leaderEpoch)
+  }
+
+  #stop(partition: PartitionIndex): void {
+    const { brokerId, board, leaders, followed } = this.#parts
+    if (leaders.isLeader(partition)) leaders.resign(partition)
+    followed.stop(partition)
+    board.setLedEpoch(brokerId, partition, -1)
+    board.setFollowedEpoch(brokerId, partition, -1)
+  }
+
+  /** Partitions whose leader has begun its epoch: cut what diverges, then append. */
+  #beginFollowing(): number {
+    const { board, followed } = this.#parts
+    let begun = 0
+    for (const partition of followed.waiting) {
+      if (begun === changesPerStepMax) break
+      const leader = followed.leader[partition]! as BrokerId
+      if (board.ledEpoch(leader, partition) !== followed.leaderEpoch[partition]) continue
+      this.#begin(partition, leader)
+      begun++
+    }
+    return begun
+  }
+
+  #begin(partition: PartitionIndex, leader: BrokerId): void {
+    const { brokerId, board, followed, store, report } = this.#parts
+    try {
+      const leaderEndOffset = board.logEndOffset(leader, partition)
+      this.#reconcile(partition, leader, leaderEndOffset)
+      followed.begin(partition, leaderEndOffset)
+      board.setFollowedEpoch(brokerId, partition, followed.leaderEpoch[partition]!)
+      store.followHighWatermark(partition, leader)
+      if (store.log(partition).logEndOffset < leaderEndOffset) followed.markBehind(partition)
+      report(partition)
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      followed.fail(partition)
+      store.noteFailure(partition, error)
+    }
+  }
+
+  /** In at most as many rounds as epochs differ. */
+  #reconcile(partition: PartitionIndex, leader: BrokerId, leaderEndOffset: number): void {
+    const { store, brokerDirectory } = this.#parts
+    const { topic, partition: number, log } = store.stored(partition)
+    if (log.logEndOffset === 0) return
+    const directory = path.join(brokerDirectory(leader), partitionName(topic, number))
+    const history = readLeaderEpochs(directory)
+    for (;;) {
+      const latestEpoch = log.leaderEpochs.latest
+      const follower = {
+        logEndOffset: log.logEndOffset,
+        highWatermark: store.highWatermark(partition),
+        latestEpoch,
+        endOffsetFor: (epoch: number) => log.endOffsetFor(epoch),
+      }
+      const answer = epochEndIn(history, latestEpoch, leaderEndOffset)
+      const divergence = findDivergence(follower, answer)
+      if (divergence.kind === 'none') return
+      store.truncateTo(partition, divergence.offset)
+      if (divergence.isComplete || log.logEndOffset === 0) return
+    }
+  }
+}
+
+/** Kafka: `LeaderEpochFileCache.endOffsetFor`, over another broker's entries. */
+function epochEndIn(
+  history: readonly LeaderEpochEntry[],
+  epoch: number,
+  logEndOffset: number,
+): KnownEpochEnd {
+  const unknown = { leaderEpoch: -1, endOffset: -1 }
+  const last = history.at(-1)
+  if (epoch === -1 || last === undefined || epoch > last.leaderEpoch) return unknown
+  if (epoch === last.leaderEpoch) return { leaderEpoch: epoch, endOffset: logEndOffset }
+  const next = history.findIndex((entry) => entry.leaderEpoch > epoch)
+  const floor = history[next - 1]
+  const endOffset = history[next]!.startOffset
+  return { leaderEpoch: floor?.leaderEpoch ?? epoch, endOffset }
+}
