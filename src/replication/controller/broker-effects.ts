@@ -10,8 +10,8 @@ import type { MetadataImage } from './metadata-image.ts'
 import type { PartitionChangeRecord } from './metadata-records.ts'
 
 /**
- * The broker is leaving (fenced, shutting down, gone): out of every ISR but where it is the last member,
- * and its leaderships to others. The records stand before the one that says that it left.
+ * The broker is leaving (fenced, shutting down, gone): out of every ISR but where it is the last
+ * member, and its leaderships to others. The records stand before the one that says that it left.
  */
 export function changesOfLeaving(image: MetadataImage, broker: BrokerId): PartitionChangeRecord[] {
   const changes: PartitionChangeRecord[] = []
@@ -30,8 +30,8 @@ export function changesOfLeaving(image: MetadataImage, broker: BrokerId): Partit
 }
 
 /**
- * The broker is back: partitions without leader may elect it. It joins no ISR by that. The records stand
- * after the one that says that it is back.
+ * The broker is back: partitions without leader may elect it. It joins no ISR by that. The
+ * records stand after the one that says that it is back.
  */
 export function changesOfReturning(
   image: MetadataImage,

@@ -1,6 +1,6 @@
 /**
- * When each registered broker was last heard of. Soft state: a controller that starts gives every broker
- * a whole session (Kafka: BrokerHeartbeatManager).
+ * When each registered broker was last heard of. Soft state: a controller that starts gives every
+ * broker a whole session (Kafka: BrokerHeartbeatManager).
  */
 import type { BrokerId } from '../../ids.ts'
 import { invariant } from '../../invariant.ts'

@@ -21,11 +21,12 @@ export interface PartitionChangeTarget {
 type Fields = { -readonly [K in keyof PartitionChangeRecord]: PartitionChangeRecord[K] }
 
 /**
- * The change record, or undefined when nothing differs. Order matters: a completed reassignment sets the
- * target, the election sees it, and only then are the fields compared.
+ * The change record, or undefined when nothing differs. Order matters: a completed reassignment
+ * sets the target, the election sees it, and only then are the fields compared.
  *
- * The last in-sync replica is never removed: with an empty target the partition is left without leader
- * and keeps its in-sync replicas, so that the one that has all committed records leads when it returns.
+ * The last in-sync replica is never removed: with an empty target the partition is left without
+ * leader and keeps its in-sync replicas, so that the one that has all committed records leads
+ * when it returns.
  */
 export function buildPartitionChange(
   target: PartitionChangeTarget,

@@ -1,6 +1,7 @@
 /**
- * Reader of Kafka's flexible-version primitives (KIP-482) from bytes that nobody has checked: each read
- * is bounded, and what doesn't fit is a CORRUPT_MESSAGE that says what was being read and where.
+ * Reader of Kafka's flexible-version primitives (KIP-482) from bytes that nobody has checked:
+ * each read is bounded, and what doesn't fit is a CORRUPT_MESSAGE that says what was being read
+ * and where.
  */
 import { TidemarkError } from '../../errors.ts'
 import { uuidOfBytes, uuidSizeBytes } from './uuid.ts'
@@ -49,7 +50,9 @@ export class CompactReader {
     return this.#view.getInt32(this.#take(4, what))
   }
 
-  /** A 64-bit number; beyond ±(2^53 - 1) it is refused, for no offset or epoch of ours gets there. */
+  /**
+   * A 64-bit number; beyond ±(2^53 - 1) it is refused, for no offset or epoch of ours gets there.
+   */
   int64(what: string): number {
     const position = this.#take(8, what)
     const value = this.#view.getInt32(position) * 0x1_0000_0000 + this.#view.getUint32(position + 4)

@@ -1,4 +1,6 @@
-/** When a running reassignment is done (Kafka: PartitionReassignmentReplicas, KAFKA-15665). Pure. */
+/**
+ * When a running reassignment is done (Kafka: PartitionReassignmentReplicas, KAFKA-15665). Pure.
+ */
 import type { BrokerId } from '../../ids.ts'
 
 export interface AssignmentTarget {
@@ -11,8 +13,8 @@ export interface AssignmentTarget {
 const nobody: readonly BrokerId[] = []
 
 /**
- * Completes the reassignment when *all* replicas that are to stay are in sync, not merely those being
- * added; else returns the target as it is.
+ * Completes the reassignment when *all* replicas that are to stay are in sync, not merely those
+ * being added; else returns the target as it is.
  */
 export function completeReassignment(target: AssignmentTarget): AssignmentTarget {
   const { removingReplicas, addingReplicas } = target

@@ -8,7 +8,8 @@ import type { PartitionChangeRecord } from './metadata-records.ts'
 
 /**
  * - `registered`: a new incarnation of the broker; `partitions` lost its former one.
- * - `fenced`: its session ended, or it asked for it; `partitions` are those whose in-sync replicas it left.
+ * - `fenced`: its session ended, or it asked for it; `partitions` are those whose in-sync
+ *   replicas it left.
  * - `unfenced`: it has applied its registration and may lead and join.
  * - `shuttingDown`: its controlled shutdown began; `partitions` as with `fenced`.
  * - `committed`: the broker's proposals were applied to `partitions`.

@@ -3,9 +3,9 @@
  *
  *     decide (pure) → append to the metadata log → replay → tell subscribers → answer
  *
- * so that what subscribers and clients learn is what a restart would replay. A state machine without
- * thread or clock of its own: whoever drives it hands in all requests that wait before it calls `step`,
- * so that a heartbeat that waited is counted before anybody is fenced for silence.
+ * so that what subscribers and clients learn is what a restart would replay. A state machine
+ * without thread or clock of its own: whoever drives it hands in all requests that wait before it
+ * calls `step`, so that a heartbeat that waited is counted before anybody is fenced for silence.
  */
 import type { Clock } from '../../clock.ts'
 import { isTidemarkError, type TidemarkError } from '../../errors.ts'
@@ -32,7 +32,9 @@ import type { MetadataLogPort } from './metadata-log-port.ts'
 import type { MetadataRecord } from './metadata-records.ts'
 import { randomUuid } from './uuid.ts'
 
-/** Kafka's 3.6-IV2: no leader epoch bump on a shrink, no directories, no eligible leader replicas. */
+/**
+ * Kafka's 3.6-IV2: no leader epoch bump on a shrink, no directories, no eligible leader replicas.
+ */
 const metadataVersion = 14
 
 /** Events kept until somebody takes them. */
@@ -140,10 +142,11 @@ export class Controller {
   }
 
   /**
-   * Fences at most one broker whose session has ended, so that the next decision sees its effect, and
-   * flushes the log when due.
+   * Fences at most one broker whose session has ended, so that the next decision sees its effect,
+   * and flushes the log when due.
    *
-   * @returns 0 when there was nothing to do: then nothing is, but for new requests, before `nextStepMs`.
+   * @returns 0 when there was nothing to do: then nothing is, but for new requests, before
+   *   `nextStepMs`.
    */
   step(nowMs: number): number {
     const flushed = this.#log.flushIfDue(nowMs) ? 1 : 0
@@ -225,8 +228,8 @@ export class Controller {
   }
 
   /**
-   * Answers at once, if only to say that there is nothing yet. A subscriber that is ahead of us gets an
-   * update that doesn't begin where it is, and finds out by that.
+   * Answers at once, if only to say that there is nothing yet. A subscriber that is ahead of us
+   * gets an update that doesn't begin where it is, and finds out by that.
    */
   #subscribe(from: number, { fromOffset }: SubscribeMetadataRequest): void {
     const end = this.#image.endOffset

@@ -1,6 +1,6 @@
 /**
- * The fence of AlterPartition and what an accepted proposal changes (Kafka: ReplicationControlManager
- * .alterPartition, .validateAlterPartitionData; KIP-497, KIP-841, KIP-903). Pure.
+ * The fence of AlterPartition and what an accepted proposal changes (Kafka:
+ * ReplicationControlManager.validateAlterPartitionData; KIP-497, KIP-841, KIP-903). Pure.
  */
 import type { ErrorCode } from '../../errors.ts'
 import type { BrokerId, PartitionIndex } from '../../ids.ts'
@@ -33,8 +33,8 @@ export interface ProposalRejection {
 }
 
 /**
- * The reasons to refuse a proposal for a partition that exists, in order: the first that applies is the
- * answer. Epochs ahead of ours come first, for then it is we who are behind (KAFKA-14154).
+ * The reasons to refuse a proposal for a partition that exists, in order: the first that applies
+ * is the answer. Epochs ahead of ours come first, for then it is we who are behind (KAFKA-14154).
  */
 export const proposalRejections: readonly ProposalRejection[] = [
   {

@@ -1,6 +1,7 @@
 /**
- * The life of brokers: registration, heartbeats, fencing of the silent (Kafka: ClusterControlManager
- * .registerBroker, ReplicationControlManager.processBrokerHeartbeat, .maybeFenceOneStaleBroker). Pure.
+ * The life of brokers: registration, heartbeats, fencing of the silent (Kafka:
+ * ClusterControlManager.registerBroker, ReplicationControlManager.processBrokerHeartbeat and
+ * maybeFenceOneStaleBroker). Pure.
  */
 import type { BrokerEpoch, BrokerId } from '../../ids.ts'
 import { limits } from '../../limits.ts'
@@ -31,8 +32,8 @@ export interface RegistrationFacts {
 }
 
 /**
- * A new incarnation gets the offset of its registration record as epoch and starts fenced. Whatever its
- * former life was in sync with, it isn't: it may have lost what it hadn't flushed.
+ * A new incarnation gets the offset of its registration record as epoch and starts fenced.
+ * Whatever its former life was in sync with, it isn't: it may have lost what it hadn't flushed.
  */
 export function decideRegistration(
   image: MetadataImage,

@@ -5,7 +5,8 @@ import { leaderNone } from '../registration.ts'
 /**
  * - `online`: keeps the leader while it may lead, else the first in-sync replica that may.
  * - `unclean`: as `online`, then any replica that may lead: committed records can be lost.
- * - `preferred`: the first replica of the assignment if it is in sync and may lead, else as `online`.
+ * - `preferred`: the first replica of the assignment if it is in sync and may lead, else as
+ *   `online`.
  */
 export type ElectionType = 'online' | 'unclean' | 'preferred'
 

@@ -1,4 +1,7 @@
-/** How each kind of field of the metadata records is written, read and sized (KIP-482's primitives). */
+/**
+ * How each kind of field of the metadata records is written, read and sized (KIP-482's
+ * primitives).
+ */
 import { invariant } from '../../invariant.ts'
 import { type CompactReader, corrupt } from './compact-reader.ts'
 import { type CompactWriter, unsignedVarintSizeBytes } from './compact-writer.ts'

@@ -1,11 +1,14 @@
-/** What a partition's registration becomes by a change record (Kafka: PartitionRegistration.merge). */
+/**
+ * What a partition's registration becomes by a change record (Kafka:
+ * PartitionRegistration.merge).
+ */
 import { TidemarkError } from '../../errors.ts'
 import type { LeaderRecoveryState, PartitionRegistration } from '../registration.ts'
 import { leaderRecoveryStates, type PartitionChangeRecord } from './metadata-records.ts'
 
 /**
- * Every change makes the partition epoch grow by one; the leader epoch grows exactly if the record sets
- * the leader, even to the same broker or to none.
+ * Every change makes the partition epoch grow by one; the leader epoch grows exactly if the
+ * record sets the leader, even to the same broker or to none.
  *
  * @throws {TidemarkError} CORRUPT_MESSAGE when the record's recovery state isn't one.
  */

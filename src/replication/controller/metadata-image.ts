@@ -1,7 +1,7 @@
 /**
  * The state that the metadata log's records replay to: brokers, topics, partitions, configs. The
- * controller decides on its image; every broker keeps one too, a little behind. `replay` is the only
- * way it changes, live and at restart.
+ * controller decides on its image; every broker keeps one too, a little behind. `replay` is the
+ * only way it changes, live and at restart.
  */
 import { TidemarkError } from '../../errors.ts'
 import { type BrokerEpoch, type BrokerId, type PartitionIndex, partitionIndex } from '../../ids.ts'
@@ -138,7 +138,7 @@ export class MetadataImage implements BrokerView {
   /**
    * Replays records that follow each other from `baseOffset`, without gap.
    *
-   * @returns the partitions that were created or changed, each once, in order; undefined entries never.
+   * @returns the partitions that they created or changed, each once.
    */
   replayAll(baseOffset: number, records: readonly MetadataRecord[]): Set<PartitionIndex> {
     invariant(
@@ -158,7 +158,8 @@ export class MetadataImage implements BrokerView {
    *
    * @param offset its offset: at or above `endOffset` (control batches of Kafka leave gaps).
    * @returns index of the partition that it created or changed.
-   * @throws {TidemarkError} CORRUPT_MESSAGE when it speaks of something unknown; then nothing changed.
+   * @throws {TidemarkError} CORRUPT_MESSAGE when it speaks of something unknown; then nothing
+   *   changed.
    */
   replay(record: MetadataRecord, offset: number): PartitionIndex | undefined {
     invariant(offset >= this.#endOffset, () => `offset ${offset} below ${this.#endOffset}`)

@@ -1,4 +1,7 @@
-/** What the controller needs of its log, so that tests and the simulation can stand in for the disk. */
+/**
+ * What the controller needs of its log, so that tests and the simulation can stand in for the
+ * disk.
+ */
 import type { MetadataRecord } from './metadata-records.ts'
 
 /** Kafka's name of it; no other topic may have that. */
@@ -11,8 +14,8 @@ export interface MetadataLogPort {
    * Appends records as one batch: after a crash either all of them are there or none.
    *
    * @returns offset of the first.
-   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then it takes no more, and whether these are there will
-   *   be known when it is opened again.
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then it takes no more, and whether these are
+   *   there will be known when it is opened again.
    */
   append(records: readonly MetadataRecord[]): number
   /**

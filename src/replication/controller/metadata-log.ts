@@ -1,8 +1,7 @@
 /**
- * The controller's log on disk: an ordinary partition log named as Kafka names it, whose batches carry
- * the controller's epoch and hold record values in KRaft's framing.
+ * The controller's log on disk: an ordinary partition log named as Kafka names it, whose batches
+ * carry the controller's epoch and hold record values in KRaft's framing.
  */
-import path from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { isTidemarkError, TidemarkError } from '../../errors.ts'
 import { invariant } from '../../invariant.ts'
@@ -29,7 +28,10 @@ export interface MetadataLogOptions {
   /** The controller's own; the log lies in a directory inside, made when absent. */
   readonly directory: string
   readonly clock: Clock
-  /** Default: when the system likes. Then a crash of the machine, not of a thread, may lose the end. */
+  /**
+   * Default: when the system likes. Then a crash of the machine, not of a thread, may lose the
+   * end.
+   */
   readonly flush?: FlushPolicy
   readonly fs?: FileSystem
 }
@@ -59,7 +61,7 @@ export class MetadataLog implements MetadataLogPort {
   static open({ directory, clock, flush, fs = realFileSystem }: MetadataLogOptions): MetadataLog {
     fs.makeDirectory(directory)
     const log = Log.open({
-      directory: path.join(directory, metadataDirectoryName),
+      directory: `${directory}/${metadataDirectoryName}`,
       topic: metadataTopic,
       partition: 0,
       config: {

@@ -1,6 +1,7 @@
 /**
- * Values of the metadata log's records, to and from bytes: Kafka's framing around a flexible-version
- * message (Kafka: AbstractApiMessageSerde, KIP-482), driven by the table in `metadata-record-schemas.ts`.
+ * Values of the metadata log's records, to and from bytes: Kafka's framing around a
+ * flexible-version message (Kafka: AbstractApiMessageSerde, KIP-482), driven by the table in
+ * `metadata-record-schemas.ts`.
  */
 import { invariant } from '../../invariant.ts'
 import { CompactReader, corrupt } from './compact-reader.ts'
@@ -26,7 +27,10 @@ const typeByApiKey = new Map(
   ]),
 )
 
-/** Appends the record's value; in the lowest version that holds all its fields, as Kafka's readers expect. */
+/**
+ * Appends the record's value; in the lowest version that holds all its fields, as Kafka's readers
+ * expect.
+ */
 export function encodeMetadataRecord(record: MetadataRecord, writer: CompactWriter): void {
   writer.unsignedVarint(frameVersion)
   if (record.type === 'opaque') {
@@ -46,8 +50,8 @@ export function encodeMetadataRecord(record: MetadataRecord, writer: CompactWrit
 /**
  * The record of a value.
  *
- * @throws {TidemarkError} CORRUPT_MESSAGE naming kind and field when the bytes aren't exactly one record
- *   of a kind and version that Kafka 4.4 knows.
+ * @throws {TidemarkError} CORRUPT_MESSAGE naming kind and field when the bytes aren't exactly one
+ *   record of a kind and version that Kafka 4.4 knows.
  */
 export function decodeMetadataRecord(bytes: Uint8Array): MetadataRecord {
   const reader = new CompactReader(bytes)

@@ -1,13 +1,14 @@
 /**
- * The layout of KRaft's metadata records, one table: kind → api key, highest version, fields in order
- * (Kafka 4.4: metadata/src/main/resources/common/metadata). Nobody else writes an api key or a tag.
+ * The layout of KRaft's metadata records, one table: kind → api key, highest version, fields in
+ * order (Kafka 4.4: metadata/src/main/resources/common/metadata). Nobody else writes an api key
+ * or a tag.
  *
  * A record value is
  *
  *     frame version (varint, 1) · api key (varint) · version (varint) · fields · tagged fields
  *
- * where a field with a `tag` stands among the tagged ones (count, then tag, size, value each) and only if
- * it isn't its default.
+ * where a field with a `tag` stands among the tagged ones (count, then tag, size, value each) and
+ * only if it isn't its default.
  */
 import type { FieldCodecKind } from './field-codecs.ts'
 import type { KnownMetadataRecord } from './metadata-records.ts'
@@ -44,7 +45,9 @@ function field(name: string, kind: FieldKind, details: Details = {}): FieldSchem
   return { name, kind, since: 0, ...details }
 }
 
-/** A schema whose fields are all those of the record, by name; order and layout stand in the call. */
+/**
+ * A schema whose fields are all those of the record, by name; order and layout stand in the call.
+ */
 function schema<K extends Kind>(
   kafkaName: string,
   apiKey: number,

@@ -1,13 +1,16 @@
 /**
- * Records of the metadata log, decoded: KRaft's kinds and field names (Kafka: metadata/src/main/resources/
- * common/metadata). Plain data, so that they cross threads.
+ * Records of the metadata log, decoded: KRaft's kinds and field names (Kafka:
+ * metadata/src/main/resources/ common/metadata). Plain data, so that they cross threads.
  *
- * An optional field that is absent has the value that Kafka's schema calls its default: in changes that
- * means "not changed", elsewhere "empty". Ids are text in Kafka's form (`uuid.ts`).
+ * An optional field that is absent has the value that Kafka's schema calls its default: in
+ * changes that means "not changed", elsewhere "empty". Ids are text in Kafka's form (`uuid.ts`).
  */
 import type { BrokerEpoch, BrokerId, LeaderEpoch, PartitionEpoch } from '../../ids.ts'
 
-/** On disk 0: the leader was elected from the ISR, or has recovered; 1: elected uncleanly, recovering. */
+/**
+ * On disk 0: the leader was elected from the ISR, or has recovered; 1: elected uncleanly,
+ * recovering.
+ */
 export const leaderRecoveryStates = { recovered: 0, recovering: 1 } as const
 
 /** Kinds of resource that a config belongs to (Kafka: ConfigResource.Type). */

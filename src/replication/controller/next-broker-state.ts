@@ -1,4 +1,6 @@
-/** States of a broker's life and how a heartbeat moves them (Kafka: BrokerHeartbeatManager). Pure. */
+/**
+ * States of a broker's life and how a heartbeat moves them (Kafka: BrokerHeartbeatManager). Pure.
+ */
 
 export type BrokerState = 'fenced' | 'unfenced' | 'controlledShutdown' | 'shutdownNow'
 

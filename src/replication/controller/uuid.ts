@@ -1,6 +1,7 @@
 /**
- * 128-bit ids of topics, directories and broker incarnations as Kafka writes them: 16 bytes on disk,
- * 22 characters of unpadded base64url in text. The code carries the text form, which compares by value.
+ * 128-bit ids of topics, directories and broker incarnations as Kafka writes them: 16 bytes on
+ * disk, 22 characters of unpadded base64url in text. The code carries the text form, which
+ * compares by value.
  */
 import { randomBytes } from 'node:crypto'
 import { TidemarkError } from '../../errors.ts'
@@ -10,7 +11,9 @@ export const uuidSizeBytes = 16
 /** All bits 0: "no id". */
 export const uuidZero = 'AAAAAAAAAAAAAAAAAAAAAA'
 
-/** Kafka keeps ids whose first 120 bits or so are zero for itself (Uuid.RESERVED: the first 100). */
+/**
+ * Kafka keeps ids whose first 120 bits or so are zero for itself (Uuid.RESERVED: the first 100).
+ */
 const reservedUuidMax = 100
 
 const hexForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -35,8 +38,8 @@ export function parseUuid(text: string): string | undefined {
 }
 
 /**
- * A fresh id: never a reserved one, and never one that begins with a dash, which a command line would
- * take for an option (Kafka: Uuid.randomUuid).
+ * A fresh id: never a reserved one, and never one that begins with a dash, which a command line
+ * would take for an option (Kafka: Uuid.randomUuid).
  */
 export function randomUuid(random: (sizeBytes: number) => Uint8Array = randomBytes): string {
   for (;;) {

@@ -38,7 +38,10 @@ export function topicIdOf(number: number): string {
   return bytes.toString('base64url')
 }
 
-/** A controller over a log, in memory if not given, and a clock of the test's, with short ways to talk to it. */
+/**
+ * A controller over a log, in memory if not given, and a clock of the test's, with short ways to
+ * talk to it.
+ */
 export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
   readonly clock = new ManualClock()
   readonly log: L
@@ -140,7 +143,9 @@ export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
     }) as AlterPartitionResponse
   }
 
-  /** Sends one proposal of the partition's leader, right but for `change`, and returns its result. */
+  /**
+   * Sends one proposal of the partition's leader, right but for `change`, and returns its result.
+   */
   proposeOne(
     index: number,
     members: readonly number[],
@@ -172,7 +177,10 @@ export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
     }
   }
 
-  /** Lets the sessions of these brokers end while the others keep theirs; returns how many steps fenced. */
+  /**
+   * Lets the sessions of these brokers end while the others keep theirs; returns how many steps
+   * fenced.
+   */
   silence(...brokers: number[]): number {
     const heard = this.image
       .brokers()

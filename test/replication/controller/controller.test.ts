@@ -236,7 +236,9 @@ describe('events', () => {
       'unfenced',
     ])
     expect(harness.controller.takeEvents()).toEqual([])
-    for (let i = 0; i < 10_001; i++) harness.propose(1, [], { brokerEpoch: -2 })
+    const brokerId = harness.image.activeBrokers()[0]
+    const stale = { type: 'alterPartition', correlationId: 1, brokerId, brokerEpoch: -2 } as const
+    for (let i = 0; i < 10_001; i++) harness.controller.handle(0, { ...stale, items: [] })
     expect(harness.controller.eventsDropped).toBe(1)
     expect(harness.controller.takeEvents()).toHaveLength(10_000)
   })

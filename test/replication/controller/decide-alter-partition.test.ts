@@ -8,8 +8,8 @@ import { ControllerHarness, incarnation } from './controller-harness.ts'
 const partition = 0
 
 /**
- * A cluster whose partition 0 has leader 1, ISR {1, 2, 3}, replicas {1, 2, 3} and epochs above 0, so that
- * lower ones exist. Broker 4 is no replica.
+ * A cluster whose partition 0 has leader 1, ISR {1, 2, 3}, replicas {1, 2, 3} and epochs above 0,
+ * so that lower ones exist. Broker 4 is no replica.
  */
 function cluster(): ControllerHarness {
   const harness = new ControllerHarness().start(1, 2, 3, 4)
