@@ -60,11 +60,7 @@ export function fetchKafka() {
     )
     if (result.error !== undefined) throw result.error
     if (result.status !== 0) throw new Error(`mvn failed:\n${result.stdout}${result.stderr}`)
-    // Two fetches at once: the one that is late finds the place taken, which is as good.
-    if (!kafkaIsFetched()) {
-      rmSync(target, { recursive: true, force: true })
-      renameSync(partial, target)
-    }
+    moveIntoPlace(partial, target)
   } finally {
     rmSync(partial, { recursive: true, force: true })
   }
@@ -83,6 +79,18 @@ export function javaArguments(mainClass, { heap = '512m', jvm = [] } = {}) {
     join(kafkaLibraryDirectory(), '*'),
     mainClass,
   ]
+}
+
+/** Two fetches at once: the one that is late finds the place taken by a whole one, which is as good. */
+function moveIntoPlace(partial, target) {
+  try {
+    renameSync(partial, target)
+  } catch (error) {
+    if (kafkaIsFetched()) return
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+    rmSync(target, { recursive: true, force: true })
+    renameSync(partial, target)
+  }
 }
 
 function answers(command, args) {

@@ -4,7 +4,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { DumpedBatch } from '../../scripts/kafka/dump-log.mjs'
 import { systemClock } from '../../src/clock.ts'
 import {
   attributesAt,
@@ -17,7 +16,7 @@ import {
   recordCountAt,
   sizeInBytesAt,
 } from '../../src/log/batch-header.ts'
-import { type BatchMemory, batchMemory } from '../../src/log/batch-memory.ts'
+import { batchMemory } from '../../src/log/batch-memory.ts'
 import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
 import { readRecords } from '../../src/log/record-reader.ts'
@@ -25,32 +24,22 @@ import {
   decodeMetadataRecord,
   kafkaNameOf,
 } from '../../src/replication/controller/metadata-record-codec.ts'
-import { repository } from '../support/source-files.ts'
+import {
+  type FixtureFile,
+  type FixtureMetadataRecord,
+  type FixtureRecord,
+  fixtureDirectory,
+  fixtureLines,
+  fixtureMemory,
+  readFixture,
+  schemaName,
+  withoutDefaults,
+} from './fixture-files.ts'
 
-interface FixtureFile {
-  readonly name: string
-  readonly bytes: number
-  readonly sha256: string
-  readonly batches?: readonly DumpedBatch[]
-}
-
-interface FixtureRecord {
-  readonly key: string | null
-  readonly value: string | null
-  readonly headers: readonly { readonly key: string; readonly value: string | null }[]
-}
-
-interface FixtureMetadataRecord {
-  readonly offset: number
-  readonly type: string
-  readonly data: Record<string, unknown>
-}
-
-const fixtures = join(repository, 'test', 'fixtures', 'kafka-4.4')
 const controlAttribute = 0x20
-const files = jsonLines<FixtureFile>('files.jsonl')
+const files = fixtureLines<FixtureFile>('files.jsonl')
 const segments = files.filter((file) => file.batches !== undefined && file.batches.length > 0)
-const produced = jsonLines<FixtureRecord>('records.jsonl')
+const produced = fixtureLines<FixtureRecord>('records.jsonl')
 
 describe('the fixtures', () => {
   it('are what their manifest says', () => {
@@ -128,7 +117,7 @@ describe('a partition directory that Kafka wrote', () => {
 
   it.each([true, false])('opens as our log and reads from every offset; clean: %s', (clean) => {
     const partition = join(directory, 'rolled-0')
-    cpSync(join(fixtures, 'rolled-0'), partition, { recursive: true })
+    cpSync(join(fixtureDirectory, 'rolled-0'), partition, { recursive: true })
     const log = Log.open({
       directory: partition,
       topic: 'rolled',
@@ -156,7 +145,7 @@ describe('a partition directory that Kafka wrote', () => {
 
 describe('metadata records that Kafka wrote', () => {
   it('are decoded as Kafka decodes them', () => {
-    const expected = jsonLines<FixtureMetadataRecord>('metadata-records.jsonl')
+    const expected = fixtureLines<FixtureMetadataRecord>('metadata-records.jsonl')
     const decoded = segments
       .filter(({ name }) => name.startsWith('__cluster_metadata-0/'))
       .flatMap(({ name, batches }) => {
@@ -166,7 +155,7 @@ describe('metadata records that Kafka wrote', () => {
       })
       .map(({ offset, value }) => ({ offset, record: decodeMetadataRecord(value!) }))
     expect(decoded.map(({ offset, record }) => ({ offset, type: kafkaNameOf(record) }))).toEqual(
-      expected.map(({ offset, type }) => ({ offset, type: recordName(type) })),
+      expected.map(({ offset, type }) => ({ offset, type: schemaName(type) })),
     )
     for (const [index, { record }] of decoded.entries()) {
       if (record.type === 'opaque') continue
@@ -174,35 +163,6 @@ describe('metadata records that Kafka wrote', () => {
     }
   })
 })
-
-/** Our records leave out what has its default; Kafka's tool prints it. */
-function withoutDefaults(data: Record<string, unknown>): Record<string, unknown> {
-  const defaults = new Set(['null', 'false', '0', '[]'])
-  const stated = Object.entries(data).filter(([, value]) => !defaults.has(JSON.stringify(value)))
-  return Object.fromEntries(stated)
-}
-
-/** `PARTITION_CHANGE_RECORD`, as the tool has it, to `PartitionChangeRecord`, as the schema has it. */
-function recordName(type: string): string {
-  return type
-    .split('_')
-    .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
-    .join('')
-}
-
-function readFixture(name: string): Buffer {
-  return readFileSync(join(fixtures, name))
-}
-
-function fixtureMemory(name: string): BatchMemory {
-  const bytes = readFixture(name)
-  return batchMemory(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-function jsonLines<T>(name: string): T[] {
-  const lines = readFixture(name).toString().trimEnd().split('\n')
-  return lines.map((line) => JSON.parse(line) as T)
-}
 
 function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString()
