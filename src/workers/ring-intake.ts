@@ -29,6 +29,7 @@ const notLeader = errorNumber('NOT_LEADER_OR_FOLLOWER')
 const unknownPartition = errorNumber('UNKNOWN_TOPIC_OR_PARTITION')
 const corrupt = errorNumber('CORRUPT_MESSAGE')
 const tooLarge = errorNumber('RECORD_TOO_LARGE')
+const listTooLarge = errorNumber('RECORD_LIST_TOO_LARGE')
 const invalidAcks = errorNumber('INVALID_REQUIRED_ACKS')
 const storageError = errorNumber('KAFKA_STORAGE_ERROR')
 
@@ -99,6 +100,8 @@ export class RingIntake {
     const at = ring.batchPosition(position)
     if (batchBytes <= 0 || batchBytes > (units - 1) * 64) return corrupt
     if (batchBytes > store.batchBytesMax(partition)) return tooLarge
+    // Here, since the log refuses a whole group, and others' batches are in it.
+    if (batchBytes > store.log(partition).config.segmentBytes) return listTooLarge
     const refused = leaders.admission(partition, acks as -1 | 0 | 1)
     if (refused !== 0) return refused
     if (checkBatch(ring.memory, at, batchBytes) !== undefined) return corrupt
