@@ -47,7 +47,7 @@ function evictionCard(result: CatchUpResult): Html {
   if (spread === null) {
     return card({ title, value: 'never', sub: ['It kept up, or the outage was too short.'] })
   }
-  const range = `${formatDuration(spread.min)} to ${formatDuration(spread.max)}, median above`
+  const range = `median; ${formatDuration(spread.min)} to ${formatDuration(spread.max)} over partitions`
   return card({
     title,
     value: formatDuration(spread.median),
@@ -64,7 +64,7 @@ function gauge(spread: { min: number; median: number; max: number }, limitMs: nu
   const at = (ms: number) => x(ms / limitMs).toFixed(1)
   const says = `Allowed from 1.0 to 1.5 times the limit of ${formatDuration(limitMs)}; seen from ${(spread.min / limitMs).toFixed(2)} to ${(spread.max / limitMs).toFixed(2)} times.`
   const seenWidth = Math.max(2, x(spread.max / limitMs) - x(spread.min / limitMs)).toFixed(1)
-  return html`<svg class="gauge" viewBox="0 0 240 40" role="img" aria-label="${says}">
+  return html`<svg class="gauge" viewBox="0 0 240 38" role="img" aria-label="${says}">
 <rect x="0" y="8" width="240" height="8" rx="4" fill="var(--raised)"/>
 <rect x="${x(1).toFixed(1)}" y="8" width="${(x(1.5) - x(1)).toFixed(1)}" height="8" fill="var(--good)" opacity=".28"/>
 <rect x="${at(spread.min)}" y="6" width="${seenWidth}" height="12" rx="3" fill="var(--series-1)"/>
@@ -109,7 +109,7 @@ function admissionCard({ admissionMs, isr }: CatchUpResult): Html {
   const title = 'From the log end into the ISR'
   const changes = `${formatCount(isr.shrinks)} shrinks, ${formatCount(isr.expands)} expands, ${formatCount(isr.rejected)} rejected, ${formatCount(isr.flaps)} flaps`
   if (admissionMs === null) return card({ title, value: 'not reached', sub: [changes] })
-  const tail = `p99 ${formatDuration(admissionMs.p99)}, max ${formatDuration(admissionMs.max)}; median above`
+  const tail = `median; p99 ${formatDuration(admissionMs.p99)}, max ${formatDuration(admissionMs.max)}`
   return card({ title, value: formatDuration(admissionMs.median), sub: [tail, changes] })
 }
 
@@ -125,7 +125,7 @@ function latencyCard({ foreground, scenario }: CatchUpResult): Html {
       ([, window]) => html`<td>${window === null ? '–' : pick(window)}</td>`,
     )}</tr>`
   return html`<div class="card wide"><h3>What the producers noticed (acks=${String(scenario.acks)})</h3>
-<table class="figures"><thead><tr><th scope="col"><span class="muted">fault phase</span></th>${windows.map(
+<table class="figures"><thead><tr><td></td>${windows.map(
     ([name]) => html`<th scope="col">${name}</th>`,
   )}</tr></thead><tbody>
 ${row('ack p50', ({ ackMs }) => formatDuration(ackMs.p50))}

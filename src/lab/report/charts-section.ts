@@ -16,6 +16,7 @@ export function chartsSection(parts: ChartsParts): Html {
 <ol class="markers" aria-label="Events marked in the charts">${parts.markers.map(markerItem)}</ol>
 <div class="hint"><span>One cursor for all charts. Drag to zoom; focus a chart and use the arrow keys to read it.</span>
 <button type="button" id="zoom-reset" hidden>Whole run</button></div>
+<p class="unseen" id="spoken" aria-live="polite"></p>
 <noscript><p>The charts need JavaScript. Their numbers are in series.csv beside this page.</p></noscript>
 <div class="charts">${figures}</div></section>`
 }

@@ -1,6 +1,6 @@
 /** The marked events on one lane an actor, joined in the order in which they caused each other. */
 import type { Actor } from '../result.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, trusted } from './html.ts'
 import type { Marker } from './phases.ts'
 import { formatDuration } from './quantity.ts'
 
@@ -20,6 +20,10 @@ const laneColors: Record<Actor, string> = {
 const width = 1200
 const laneHeight = 58
 const firstX = 150
+/** Keeps a label readable where an arrow passes behind it. */
+const halo = trusted(
+  'stroke="var(--surface)" stroke-width="4" stroke-linejoin="round" paint-order="stroke"',
+)
 /** More would not be readable side by side. */
 const markersMax = 12
 
@@ -63,7 +67,9 @@ function arrow(from: Point, to: Point): Html {
   const y1 = (from.y + dy * trim).toFixed(1)
   const x2 = (to.x - dx * trim).toFixed(1)
   const y2 = (to.y - dy * trim).toFixed(1)
-  return html`<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="var(--marker)" stroke-width="1.5" marker-end="url(#arrow)"/>`
+  // What the harness does follows from its schedule, not from the step before.
+  const look = to.marker.event.actor === 'harness' ? '2 5' : 'none'
+  return html`<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="var(--marker)" stroke-width="1.5" stroke-dasharray="${look}" marker-end="url(#arrow)"/>`
 }
 
 function stop({ marker, x, y }: Point, step: number): Html {
@@ -72,6 +78,6 @@ function stop({ marker, x, y }: Point, step: number): Html {
   const label = marker.label.length > room ? `${marker.label.slice(0, room - 1)}…` : marker.label
   return html`<circle cx="${x.toFixed(1)}" cy="${y}" r="12" fill="var(--${color})" stroke="var(--surface)" stroke-width="2"/>
 <text x="${x.toFixed(1)}" y="${y + 4.5}" text-anchor="middle" font-size="12" font-weight="700" fill="var(--surface)">${marker.number}</text>
-<text x="${x.toFixed(1)}" y="${y + 28}" text-anchor="middle" font-size="12.5" fill="var(--text)">${label}</text>
-<text x="${x.toFixed(1)}" y="${y - 18}" text-anchor="middle" font-size="11" fill="var(--muted)">${formatDuration(marker.atMs)}</text>`
+<text x="${x.toFixed(1)}" y="${y + 28}" text-anchor="middle" font-size="12.5" fill="var(--text)" ${halo}>${label}</text>
+<text x="${x.toFixed(1)}" y="${y - 18}" text-anchor="middle" font-size="11" fill="var(--muted)" ${halo}>${formatDuration(marker.atMs)}</text>`
 }

@@ -14,7 +14,7 @@ import { scenarioSection } from './scenario-section.ts'
 import { styleSheet } from './style.ts'
 import { timelineSection } from './timeline-section.ts'
 import { verdictSection } from './verdict-section.ts'
-import { scenarioOf, verdictOf } from './words.ts'
+import { verdictOf } from './words.ts'
 
 /** Nothing but what the page itself holds may run or be shown. */
 const contentPolicy =
@@ -54,7 +54,7 @@ function frame(result: CatchUpResult, body: readonly Html[], data: PageData): Ht
 <style>${trusted(inlined('uPlot.min.css'))}
 ${trusted(styleSheet())}</style></head>
 <body><a class="skip" href="#main">Skip to the report</a>
-<div class="page"><header class="bar">${logo}<strong>Tidemark</strong><span>${scenarioOf(result.scenario)}</span>
+<div class="page"><header class="bar">${logo}<strong>Tidemark</strong><span>Catch-up report</span>
 <button type="button" id="theme" aria-label="Switch between light and dark">◐</button></header>
 <main id="main">${body}</main>
 <footer>Tidemark catch-up report · seed ${result.scenario.seed} · the same numbers are in result.json and series.csv beside this page</footer></div>

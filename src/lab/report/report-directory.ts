@@ -10,10 +10,9 @@ import { TidemarkError } from '../../errors.ts'
  */
 export function prepareReportDirectory(directory: string): string {
   const absolute = path.resolve(directory)
-  const found = fs.statSync(absolute, { throwIfNoEntry: false })
-  if (found !== undefined && !found.isDirectory()) throw refused(directory, 'is a file')
+  if (isFile(absolute)) throw refused(directory, 'is a file')
   try {
-    fs.mkdirSync(absolute, { recursive: true })
+    makeDirectory(absolute)
     const probe = temporaryName(path.join(absolute, 'report'))
     fs.writeFileSync(probe, '')
     fs.rmSync(probe)
@@ -42,6 +41,17 @@ export function writeAtomically(file: string, text: string): void {
   }
 }
 
+function isFile(absolute: string): boolean {
+  return fs.existsSync(absolute) && !fs.statSync(absolute).isDirectory()
+}
+
+/** Step by step: Node's own recursion never ends where a file system says "no such directory" to mkdir. */
+function makeDirectory(absolute: string): void {
+  if (fs.existsSync(absolute)) return
+  makeDirectory(path.dirname(absolute))
+  fs.mkdirSync(absolute)
+}
+
 function temporaryName(file: string): string {
   return `${file}.${process.pid}.tmp`
 }
@@ -59,6 +69,7 @@ const reasons: Record<string, string> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space left on the disk',
   EDQUOT: 'over the disk quota',
+  ENOENT: 'cannot be made',
   ENOTDIR: 'a part of the path is a file',
   EEXIST: 'a part of the path is a file',
   ENAMETOOLONG: 'the name is too long',

@@ -76,6 +76,7 @@ a{color:var(--accent)}
 .muted{color:var(--muted)}
 .card,figure{background:var(--surface);border:1px solid var(--line);border-radius:12px}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .skip{position:absolute;left:-9999px}.skip:focus{left:16px;top:16px;background:var(--surface);padding:8px;z-index:9}
 .bar{display:flex;align-items:center;gap:12px;padding:20px 0;color:var(--muted);font-size:.875rem}
 .bar strong{color:var(--text);font-size:1rem;letter-spacing:-.01em}
@@ -99,6 +100,7 @@ background:var(--soft);color:var(--tone)}
 .compare dt{font-size:.875rem;color:var(--muted)}
 .compare dd{height:14px;border-radius:7px;background:var(--raised);overflow:hidden}
 .compare dd i{display:block;height:100%;border-radius:7px;background:var(--fill);width:var(--w);min-width:3px}
+.compare dd.note{height:auto;background:none}
 .compare dd.value{height:auto;background:none;font-weight:600;text-align:right;white-space:nowrap}
 .compare .note{grid-column:1/-1;font-size:.875rem;color:var(--muted);margin-top:4px}
 .scenario{color:var(--muted);font-size:.9375rem;margin-top:16px}
@@ -111,18 +113,20 @@ const cards = `
 .cards .card{padding:18px 20px;display:flex;flex-direction:column;gap:6px;min-width:0}
 .cards h3{font-size:.875rem;font-weight:500;color:var(--muted)}
 .cards .wide{grid-column:span 2}
-@media(max-width:640px){.cards .wide{grid-column:auto}}
+@media(max-width:640px){.cards .wide{grid-column:auto}.cards .card{padding:16px}}
 .big{font-size:1.875rem;font-weight:650;line-height:1.15;letter-spacing:-.02em}
 .big small{font-size:.55em;font-weight:500;color:var(--muted);letter-spacing:0;margin-left:.2em}
 .card p.sub{font-size:.875rem;color:var(--muted)}
 .card .foot{margin-top:auto;padding-top:8px}
-.gauge,.split{display:block;width:100%;height:40px;overflow:visible}
+.gauge,.split{display:block;width:100%;overflow:visible}
+.gauge{height:auto;max-width:420px}
 .split{height:10px;border-radius:5px}
 .key{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:.8125rem;color:var(--muted);margin-top:6px}
 .key i,.swatch{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px}
 .figures{width:100%;border-collapse:collapse;font-size:.9375rem}
 .figures th{font-weight:500;color:var(--muted);font-size:.8125rem;text-align:right;padding:4px 0 4px 8px;vertical-align:bottom;line-height:1.25}
 .figures th:first-child{text-align:left;padding-left:0}
+.figures td,.figures tbody th{vertical-align:baseline}
 .figures td{text-align:right;padding:4px 0 4px 8px;white-space:nowrap}
 .figures tbody tr{border-top:1px solid var(--line)}
 .figures .strong td{font-weight:650}
@@ -166,7 +170,9 @@ const story = `
 .steps td{padding:10px 12px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
 .steps tr:last-child td{border-bottom:0}
 .steps .num{text-align:right;white-space:nowrap}
+.steps .unit{display:none}
 .steps td.step{font-weight:600}
+@media(min-width:1100px){.steps td.step{min-width:17em}}
 .actor{display:inline-flex;align-items:center;gap:6px;font-size:.8125rem;font-weight:600;white-space:nowrap;
 padding:1px 9px;border-radius:99px;border:1px solid currentColor}
 .actor-leader{color:var(--series-1)}.actor-controller{color:var(--series-4)}
@@ -179,9 +185,9 @@ details[open]>summary{border-bottom:1px solid var(--line)}
 .steps thead{position:absolute;left:-9999px}
 .steps tr{display:grid;grid-template-columns:auto auto 1fr;gap:4px 10px;align-items:center;padding:12px 14px;border-bottom:1px solid var(--line)}
 .steps td{padding:0;border:0}
-.steps td.step,.steps td.detail{grid-column:1/-1}
-.steps .partitions::after{content:" partitions";color:var(--muted);font-size:.8125rem}
-.steps .partitions{justify-self:end}
+.steps td.step,.steps td.detail{grid-column:1/-1;order:1}
+.steps .partitions{justify-self:end;font-size:.8125rem;color:var(--muted)}
+.steps .unit{display:inline}
 .steps tr:last-child{border-bottom:0}
 }
 .prose{padding:20px 24px;display:grid;gap:12px;max-width:none}

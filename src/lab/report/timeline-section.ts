@@ -55,5 +55,5 @@ function row(event: TimelineEvent, markers: readonly Marker[]): Html {
   const { actor } = event
   return html`<tr><td class="num">${number}${(event.atMs / 1000).toFixed(3)} s</td>
 <td><span class="actor actor-${actor}"><span aria-hidden="true">${actorShapes[actor]}</span>${actorTitles[actor]}</span></td>
-<td class="step">${event.step}</td><td class="num partitions">${formatCount(event.partitions)}</td><td class="detail">${event.detail}</td></tr>`
+<td class="step">${event.step}</td><td class="num partitions">${formatCount(event.partitions)}<span class="unit"> ${event.partitions === 1 ? 'partition' : 'partitions'}</span></td><td class="detail">${event.detail}</td></tr>`
 }

@@ -1,6 +1,6 @@
 import type { CatchUpResult } from '../result.ts'
 import { type Html, html } from './html.ts'
-import { formatCount, formatDuration, formatSignedPercent } from './quantity.ts'
+import { formatDuration, formatSignedPercent, plural } from './quantity.ts'
 import { scenarioOf, verdictOf } from './words.ts'
 
 /** The head of the page: what came out, and the three times side by side. */
@@ -16,7 +16,7 @@ ${comparison(result, verdict.prediction)}
 }
 
 function comparison(result: CatchUpResult, sentence: string): Html {
-  const { predicted, catchUpMs, predictionError } = result
+  const { predicted, catchUpMs } = result
   if (predicted === null) return html`<div class="compare"><p class="note">${sentence}</p></div>`
   const bars = [
     { label: 'Measured', ms: catchUpMs, fill: 'var(--series-1)' },
@@ -31,11 +31,23 @@ function comparison(result: CatchUpResult, sentence: string): Html {
     return html`<dt>${label}</dt><dd aria-hidden="true">${bar}</dd><dd class="value">${value}</dd>`
   })
   return html`<dl class="compare">${rows}
-<dd class="note value">${predictionError === null ? '' : `Prediction error ${formatSignedPercent(predictionError)}`}${repetitionNote(result)}</dd></dl>`
+<dd class="note">${noteOf(result)}</dd></dl>`
 }
 
-function repetitionNote({ repetitions }: CatchUpResult): string {
-  if (repetitions === undefined) return ''
-  const { low, high, median } = repetitions.catchUpMs
-  return ` · ${formatCount(repetitions.count)} repetitions: median ${formatDuration(median)}, 95 % from ${formatDuration(low)} to ${formatDuration(high)}`
+function noteOf({ predicted, predictionError, repetitions }: CatchUpResult): string {
+  const parts: string[] = []
+  if (predictionError !== null) {
+    parts.push(`Prediction error ${formatSignedPercent(predictionError)}`)
+  }
+  if (predicted !== null && typeof predicted.fittedFrom !== 'string') {
+    const { samples } = predicted.fittedFrom
+    parts.push(`fitted from the run's own first ${plural(samples, 'disk read')}`)
+  }
+  if (repetitions !== undefined) {
+    const { low, high, median } = repetitions.catchUpMs
+    const interval = `95 % from ${formatDuration(low)} to ${formatDuration(high)}`
+    const count = plural(repetitions.count, 'repetition')
+    parts.push(`${count}: median ${formatDuration(median)}, ${interval}`)
+  }
+  return parts.join(' · ')
 }

@@ -264,6 +264,7 @@ function row(atMs: number, noise: () => number): SeriesRow {
   const held = awaiting ? 1 - evictedShare : 0
   const held1 = atMs < faultMs + 60
   const latency = awaiting && !held1 ? Math.max(0.6, (atMs - faultMs) * 0.98) : 0.5
+  const wide = awaiting ? 0 : 1
   const catching = atMs >= resumeMs && atMs < caughtUpMs
   return {
     atMs,
@@ -280,15 +281,15 @@ function row(atMs: number, noise: () => number): SeriesRow {
     partitionsBelowFull: outside,
     producedRecordsPerSec: recordsPerSec * (1 + 0.02 * noise()),
     ackedRecordsPerSec: ackedAt(atMs) * (1 + 0.03 * noise()),
-    ackP50Ms: awaiting && evictedShare === 0 ? null : latency * (1 + 0.2 * noise()),
+    ackP50Ms: awaiting && evictedShare === 0 ? null : latency * (1 + 0.2 * wide * noise()),
     ackP99Ms:
       awaiting && evictedShare === 0
         ? null
-        : (latency + (catching ? 5 : 1.8)) * (1 + 0.3 * noise()),
+        : (latency + (catching ? 5 : 1.8)) * (1 + 0.3 * wide * noise()),
     ackMaxMs:
       awaiting && evictedShare === 0
         ? null
-        : (latency + (catching ? 14 : 7)) * (1.2 + 0.5 * noise()),
+        : (latency + (catching ? 14 : 7)) * (1 + wide * (0.2 + 0.5 * noise())),
     diskReadBytes: Math.round(544_300_000 * share(atMs, resumeMs, caughtUpMs)),
     ringBytes: Math.round(77_400_000 * share(atMs, resumeMs + 300, caughtUpMs)),
   }

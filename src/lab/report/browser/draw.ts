@@ -60,41 +60,51 @@ export function drawPhases(plot: Plot, spans: readonly PhaseSpan[]): void {
   context.restore()
 }
 
-/** Lines where they belong; their numbers pushed apart just enough to be read. */
+/** A line for each event; numbers of events too near to each other share a flag: 2–5. */
 export function drawMarkers(plot: Plot, markers: readonly Marker[]): void {
   const { left, top, width, height } = plot.bbox
   const context = plot.ctx
   const scale = devicePixelRatio || 1
   const radius = 8 * scale
-  let flag = Number.NEGATIVE_INFINITY
+  const flags: { x: number; first: number; last: number }[] = []
   context.save()
-  for (const marker of markers) {
-    const x = plot.valToPos(marker.atMs / 1000, 'x', true)
+  context.strokeStyle = colorOf('marker')
+  context.lineWidth = scale
+  context.setLineDash([3 * scale, 3 * scale])
+  for (const { atMs, number } of markers) {
+    const x = plot.valToPos(atMs / 1000, 'x', true)
     if (x < left - 1 || x > left + width + 1) continue
-    context.strokeStyle = colorOf('marker')
-    context.lineWidth = scale
-    context.setLineDash([3 * scale, 3 * scale])
     context.beginPath()
     context.moveTo(x, top)
     context.lineTo(x, top + height)
     context.stroke()
-    flag = Math.max(x, flag + 2 * radius + scale)
-    drawFlag(context, flag, top - radius - 2 * scale, radius, String(marker.number))
+    const near = flags[flags.length - 1]
+    const nearWidth = near !== undefined && near.last > near.first ? 4.4 * radius : 2.2 * radius
+    if (near !== undefined && x - near.x < nearWidth) near.last = number
+    else flags.push({ x, first: number, last: number })
   }
+  context.setLineDash([])
+  for (const flag of flags) drawFlag(context, flag, top - radius - 2 * scale, radius)
   context.restore()
 }
 
-export function drawFlag(context: Canvas, x: number, y: number, radius: number, text: string) {
-  context.setLineDash([])
+export function drawFlag(
+  context: Canvas,
+  { x, first, last }: { x: number; first: number; last: number },
+  y: number,
+  radius: number,
+): void {
+  const spread = last > first ? radius * 1.1 : 0
   context.fillStyle = colorOf('marker')
   context.beginPath()
-  context.arc(x, y, radius, 0, 2 * Math.PI)
+  context.arc(x + spread, y, radius, -Math.PI / 2, Math.PI / 2)
+  context.arc(x - spread, y, radius, Math.PI / 2, (3 * Math.PI) / 2)
   context.fill()
   context.fillStyle = colorOf('surface')
   context.font = `600 ${Math.round(radius * 1.3)}px system-ui, sans-serif`
   context.textAlign = 'center'
   context.textBaseline = 'middle'
-  context.fillText(text, x, y + radius / 14)
+  context.fillText(last > first ? `${first}–${last}` : String(first), x, y + radius / 14)
 }
 
 export function drawThreshold(plot: Plot, threshold: { value: number; label: string }): void {

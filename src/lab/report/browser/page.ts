@@ -79,7 +79,7 @@ export function drawChart(page: Page, chart: Chart): Drawn {
   const figure = document.getElementById(`figure-${chart.id}`)!
   const values = chart.series.map((series) => series.values)
   const plot = new uPlot(optionsOf(page, chart, host, figure), [page.data.seconds, ...values], host)
-  host.addEventListener('keydown', (event) => onKey(page, event))
+  host.addEventListener('keydown', (event) => onKey(page, chart, event))
   let row = 0
   for (const button of figure.querySelectorAll('[data-series]')) {
     const index = ++row
@@ -96,7 +96,7 @@ export function drawChart(page: Page, chart: Chart): Drawn {
 export function optionsOf(page: Page, chart: Chart, host: Node, figure: Node): object {
   const narrow = host.clientWidth < 480
   const axis = { stroke: () => colorOf('muted'), font: '12px system-ui, sans-serif' }
-  const grid = { stroke: () => colorOf('grid'), width: 1 }
+  const grid = gridOf(null)
   const text = (_: Plot, ticks: readonly (number | null)[]) =>
     ticks.map((tick) => (tick === null ? '' : valueText(tick, chart.format)))
   return {
@@ -114,10 +114,11 @@ export function optionsOf(page: Page, chart: Chart, host: Node, figure: Node): o
         ...axis,
         grid,
         ticks: grid,
+        size: 36,
         space: narrow ? 50 : 70,
         values: (_: Plot, ticks: readonly number[]) => ticks.map((tick) => `${tick} s`),
       },
-      { ...axis, grid, ticks: grid, size: 68, values: text },
+      { ...axis, grid: gridOf(chart), ticks: gridOf(chart), size: 68, values: text },
     ],
     series: [{}, ...chart.series.map(seriesOf)],
     hooks: {
@@ -132,6 +133,19 @@ export function optionsOf(page: Page, chart: Chart, host: Node, figure: Node): o
       setScale: [(plot: Plot, scale: string) => scale === 'x' && onZoom(page, plot)],
     },
   }
+}
+
+/** Of a logarithmic axis only the powers of ten are drawn. */
+export function gridOf(chart: Chart | null): object {
+  const grid = { stroke: () => colorOf('grid'), width: 1 }
+  if (chart?.scale !== 'log') return grid
+  const isPower = (value: number) => {
+    const power = Math.log10(value)
+    return Math.abs(power - Math.round(power)) < 1e-6
+  }
+  const filter = (_: Plot, ticks: readonly number[]) =>
+    ticks.map((tick) => (isPower(tick) ? tick : null))
+  return { ...grid, filter }
 }
 
 export function seriesOf(series: ChartSeries): object {
@@ -195,7 +209,7 @@ export function zoomTo(page: Page, range: { min: number; max: number } | null): 
   document.getElementById('zoom-reset')!.hidden = wanted.min <= whole.min && wanted.max >= whole.max
 }
 
-export function onKey(page: Page, event: KeyEvent): void {
+export function onKey(page: Page, chart: Chart, event: KeyEvent): void {
   if (event.key === 'Escape') zoomTo(page, null)
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   if (step === undefined) return
@@ -205,6 +219,17 @@ export function onKey(page: Page, event: KeyEvent): void {
   for (const { plot } of page.drawn) {
     plot.setCursor({ left: plot.valToPos(page.data.seconds[page.index]!, 'x'), top: 0 })
   }
+  document.getElementById('spoken')!.textContent = spokenAt(page, chart)
+}
+
+/** The chart under the keyboard's cursor, for screen readers. */
+export function spokenAt({ data, index }: Page, chart: Chart): string {
+  const second = data.seconds[index]!
+  const phase = data.phaseTitles[phaseAt(data.phases, second * 1000)] ?? ''
+  const values = chart.series.map(
+    ({ label, values, format }) => `${label} ${valueText(values[index], format)}`,
+  )
+  return `${second.toFixed(2)} s, ${phase}. ${values.join(', ')}`
 }
 
 /** Theme: what the address asks (`?theme=dark`), else the system's; the button overrides; paper is light. */
