@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { leaderNone } from '../../../src/replication/registration.ts'
+import { partitionIndex } from '../../../src/ids.ts'
+import type { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
+import { leaderNone, type PartitionRegistration } from '../../../src/replication/registration.ts'
 import {
   ControllerHarness,
   contentsOf,
@@ -178,37 +180,44 @@ it('whatever is asked: invariants hold, and the log replays to the image', () =>
       const restarted = new ControllerHarness(harness.log)
       expect(contentsOf(restarted.image)).toEqual(contentsOf(harness.image))
     }),
-    { numRuns: 200 },
+    { numRuns: 150 },
   )
   // Otherwise the commands would show nothing.
-  expect(reached.changes).toBeGreaterThan(300)
-  expect(reached.leaderless).toBeGreaterThan(20)
-  expect(reached.unclean).toBeGreaterThan(20)
+  expect(reached.changes).toBeGreaterThan(200)
+  expect(reached.leaderless).toBeGreaterThan(10)
+  expect(reached.unclean).toBeGreaterThan(10)
 })
 
 function snapshot({ image }: ControllerHarness) {
   return Array.from({ length: image.partitionIndexesEnd }, (_, index) => {
-    const registration = image.partition(index as never)
+    const registration = image.partition(partitionIndex(index))
     return registration!
   })
 }
 
 function checkPartitions({ image }: ControllerHarness): void {
-  image.forEachPartition(({ replicas, inSyncReplicas, leader, leaderRecoveryState }) => {
-    expect(inSyncReplicas.length).toBeGreaterThan(0)
-    expect(new Set(inSyncReplicas).size).toBe(inSyncReplicas.length)
-    for (const member of inSyncReplicas) expect(replicas).toContain(member)
-    if (leader === leaderNone) {
-      // Nobody in sync is there to lead, and nobody was dropped to get one.
-      for (const member of inSyncReplicas) expect(image.isActive(member)).toBe(false)
-      return
-    }
-    expect(inSyncReplicas).toContain(leader)
-    expect(image.isActive(leader)).toBe(true)
-    if (leaderRecoveryState === 'recovering') expect(inSyncReplicas).toEqual([leader])
-    // Who may not lead isn't kept beside a leader: it was fenced, or is leaving.
-    for (const member of inSyncReplicas) expect(image.isActive(member)).toBe(true)
+  image.forEachPartition((registration) => {
+    const fault = faultOf(registration, image)
+    if (fault !== undefined) throw new Error(`${fault}: ${JSON.stringify(registration)}`)
   })
+}
+
+/** The named invariants of one partition. */
+function faultOf(
+  { replicas, inSyncReplicas: isr, leader, leaderRecoveryState }: PartitionRegistration,
+  image: MetadataImage,
+): string | undefined {
+  if (isr.length === 0) return 'the ISR is empty'
+  if (new Set(isr).size !== isr.length) return 'a broker stands twice in the ISR'
+  if (!isr.every((member) => replicas.includes(member))) return 'the ISR is no subset'
+  if (leader === leaderNone) {
+    return isr.some((member) => image.isActive(member)) ? 'somebody in sync could lead' : undefined
+  }
+  if (!isr.includes(leader)) return 'the leader is not in sync'
+  // Whoever may not lead was fenced or is leaving, and left the ISR by that.
+  if (!isr.every((member) => image.isActive(member))) return 'somebody in sync is not active'
+  if (leaderRecoveryState === 'recovering' && isr.length > 1) return 'recovering, and not alone'
+  return undefined
 }
 
 function checkEpochs(
@@ -220,9 +229,11 @@ function checkEpochs(
     const [was, is] = [before[index], after[index]]
     if (was === is) continue
     changes++
-    expect(is.partitionEpoch).toBeGreaterThan(was.partitionEpoch)
-    expect(is.leaderEpoch).toBeGreaterThanOrEqual(was.leaderEpoch)
-    if (is.leader !== was.leader) expect(is.leaderEpoch).toBeGreaterThan(was.leaderEpoch)
+    const grow =
+      is.partitionEpoch > was.partitionEpoch &&
+      is.leaderEpoch >= was.leaderEpoch &&
+      (is.leader === was.leader || is.leaderEpoch > was.leaderEpoch)
+    if (!grow) throw new Error(`epochs: ${JSON.stringify(was)} became ${JSON.stringify(is)}`)
   }
   return changes
 }
