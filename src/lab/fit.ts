@@ -48,6 +48,9 @@ export interface FitOptions {
   readonly throttled?: boolean
 }
 
+/** Reads below which nothing is left out, and by how much slower the first half then was. */
+const settledSamplesMin = 40
+const settledRatioMax = 1.15
 /** Pairs grow with the square: 200 samples make 19,900, sorted in about 2 ms. */
 const pairSamplesMax = 200
 const assumedCopyBytesPerSecDefault = 1.5e9
@@ -59,9 +62,10 @@ const sizeSpreadMin = 0.02
  *   and a
  *   time from 0.
  */
-export function fitReadCost(samples: ReadSamples, options: FitOptions = {}): ReadCostFit {
+export function fitReadCost(given: ReadSamples, options: FitOptions = {}): ReadCostFit {
+  checkSamples(given)
+  const samples = settled(given)
   const count = samples.bytes.length
-  checkSamples(samples)
   const { setupMs, msPerByte, method } = line(
     pick(samples, pairSamplesMax),
     1000 / (options.assumedCopyBytesPerSec ?? assumedCopyBytesPerSecDefault),
@@ -80,6 +84,31 @@ export function fitReadCost(samples: ReadSamples, options: FitOptions = {}): Rea
     readDeviationMs: Math.sqrt(squares / count),
     fittedFrom: { samples: count, windowMs: windowMs(samples), method },
   }
+}
+
+/**
+ * The first reads run code that is not compiled yet, and open files nobody has opened: two to four
+ * times slower than those to come. Halves are left out at the beginning until both cost alike.
+ */
+function settled(samples: ReadSamples): ReadSamples {
+  const count = samples.bytes.length
+  if (count < settledSamplesMin) return samples
+  const { setupMs, msPerByte } = line(
+    pick(samples, pairSamplesMax),
+    1000 / assumedCopyBytesPerSecDefault,
+  )
+  const cost = Float64Array.from({ length: count }, (_, index) => {
+    return samples.ms[index]! / (setupMs + msPerByte * samples.bytes[index]!)
+  })
+  const half = count >> 1
+  const isSettled = median(cost.subarray(0, half)) <= settledRatioMax * median(cost.subarray(half))
+  return isSettled ? samples : settled(tail(samples, half))
+}
+
+function tail({ bytes, ms, atMs }: ReadSamples, start: number): ReadSamples {
+  const rest = (values: ArrayLike<number>) => Float64Array.from(values).subarray(start)
+  const kept = { bytes: rest(bytes), ms: rest(ms) }
+  return atMs === undefined ? kept : { ...kept, atMs: rest(atMs) }
 }
 
 /** Undefined where there is no whole round. */

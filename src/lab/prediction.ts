@@ -99,7 +99,7 @@ export function predictCatchUp(question: CatchUpQuestion): CatchUpPrediction {
     diskBytes: course.diskBytes,
     ringBytes: course.ringBytes,
     perPartitionMs: course.perPartitionMs,
-    deviationMs: converges ? deviation(course, question.readDeviationMs ?? 0) : 0,
+    deviationMs: converges ? deviation(course, question) : 0,
   }
 }
 
@@ -181,11 +181,15 @@ function stabilityBound(load: CatchUpLoad, costs: CatchUpCosts, rules: CatchUpRu
 }
 
 /** Independent reads add up by squares; each delay lets more arrive, as the stretch says. */
-function deviation(course: CatchUpCourse, readDeviationMs: number): number {
+function deviation(course: CatchUpCourse, question: CatchUpQuestion): number {
+  const { readDeviationMs = 0, fittedFrom } = question
+  const samples = typeof fittedFrom === 'string' ? undefined : fittedFrom.samples
   const firstLagBytes = course.trajectory[0]!.lagBytes
   if (course.reads === 0 || firstLagBytes === 0) return 0
   const stretch = Math.max(1, course.diskBytes / firstLagBytes)
-  return Math.sqrt(course.reads) * readDeviationMs * stretch
+  // The fitted mean is itself uncertain, and the same for all reads: its share adds up, not squares.
+  const shared = samples === undefined ? 0 : course.reads / Math.sqrt(samples)
+  return Math.hypot(Math.sqrt(course.reads), shared) * readDeviationMs * stretch
 }
 
 function verdictOf(

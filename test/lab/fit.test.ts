@@ -55,6 +55,17 @@ describe('fitReadCost', () => {
     near(fit.readDeviationMs, Math.sqrt((60 * 50 ** 2) / 300), 0.05)
   })
 
+  test('slow first reads, while code is compiled, are left out', () => {
+    const random = new SeededRandom(8)
+    const samples = reads(400, 0.3, 9e8, () => 0.95 + 0.1 * random.next())
+    for (let index = 0; index < 150; index++) samples.ms[index]! *= 3
+    const fit = fitReadCost(samples)
+    near(fit.copyBytesPerSec, 9e8, 0.05)
+    near(fit.setupMsPerRead, 0.3, 0.1)
+    near(fit.meanFactor, 1, 0.02)
+    expect(fit.fittedFrom.samples).toBe(200)
+  })
+
   test('reads of one size: their time is kept, the bandwidth is the assumed one', () => {
     const samples = { bytes: [1e6, 1e6, 1e6], ms: [2, 2.2, 2.1] }
     const fit = fitReadCost(samples, { assumedCopyBytesPerSec: 1e9 })
