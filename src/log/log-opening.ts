@@ -77,12 +77,13 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   const { segments, created } = loaded
   let { logEndOffset } = loaded
   const row = new SegmentRow({ directory, files, config, clock, segments })
+  const leaderEpochs = openEpochs(options, files, logEndOffset)
   if (logEndOffset < start) {
     row.restartAt(start)
+    leaderEpochs.clear()
     logEndOffset = start
   }
   const logStartOffset = Math.max(start, row.firstBaseOffset)
-  const leaderEpochs = openEpochs(options, files, logEndOffset)
   leaderEpochs.truncateFromEnd(logEndOffset)
   leaderEpochs.truncateFromStart(logStartOffset)
   const unstated = options.cleanShutdown ? logEndOffset : 0

@@ -86,6 +86,7 @@ class Recovery {
       this.#dropFrom(0)
       this.#segments = [Segment.create(this.#files, this.#directory, logStartOffset, 0)]
       logEndOffset = logStartOffset
+      this.#epochs.clear()
     }
     this.#epochs.truncateFromEnd(logEndOffset)
     this.#epochs.truncateFromStart(logStartOffset)
@@ -131,12 +132,12 @@ class Recovery {
    * that doesn't reach back to the first batch: then from the headers.
    */
   #restoreEarlierEpochs(first: number): void {
-    if (this.#segments.length === 0) {
+    if (first === 0) {
       this.#epochs.clear()
       return
     }
     this.#epochs.truncateFromEnd(this.#segments[first].baseOffset)
-    if (first === 0 || this.#coversStart()) return
+    if (this.#coversStart()) return
     this.#epochs.clear()
     for (const segment of this.#segments.slice(0, first)) {
       const options = { startPosition: 0, endPosition: segment.sizeBytes, verify: false }
