@@ -4,8 +4,9 @@
  *
  * The line is Theil and Sen's (median of the slopes between pairs, then median of what is left),
  * which a few stalled reads cannot bend. A median says what a read usually takes, though, and
- * catching up takes the sum: `meanFactor` is what the stalls add to it. From one read's begin to the
- * next is a round: what of it is not the read is the look into the ring and all else the thread does.
+ * catching up takes the sum: `meanFactor` is what the stalls add to it. From one read's begin to
+ * the next is a round: what of it is not the read is the look into the ring and all else the thread
+ * does.
  */
 import { TidemarkError } from '../errors.ts'
 import type { FittedFrom } from './result.ts'

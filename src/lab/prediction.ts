@@ -187,7 +187,7 @@ function deviation(course: CatchUpCourse, question: CatchUpQuestion): number {
   const firstLagBytes = course.trajectory[0]!.lagBytes
   if (course.reads === 0 || firstLagBytes === 0) return 0
   const stretch = Math.max(1, course.diskBytes / firstLagBytes)
-  // The fitted mean is itself uncertain, and the same for all reads: its share adds up, not squares.
+  // The fitted mean is itself uncertain, and the same for all reads: that share adds up.
   const shared = samples === undefined ? 0 : course.reads / Math.sqrt(samples)
   return Math.hypot(Math.sqrt(course.reads), shared) * readDeviationMs * stretch
 }
