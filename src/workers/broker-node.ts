@@ -37,7 +37,7 @@ import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import { RingFollowers } from './ring-followers.ts'
 import { RingIntake } from './ring-intake.ts'
-import { RingPoll } from './ring-poll.ts'
+import { RingPoll, waitingLookMs } from './ring-poll.ts'
 import { RoleChanges } from './role-changes.ts'
 import type { OffsetEntry } from './thread-messages.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -199,11 +199,14 @@ export class BrokerNode {
 
   /** How long the thread may sleep when there is nothing to do. */
   idleMs(nowMs: number): number {
-    const pollMs = Math.min(
+    let pollMs = Math.min(
       this.#options.config['replica.fetch.wait.max.ms'],
       this.#options.config['replica.lag.time.max.ms'] / 8,
     )
     if (this.#roles.hasWork || this.#catchUp.hasWork) return 1
+    for (const poll of this.#polls) {
+      if (poll.isWaiting(nowMs)) pollMs = Math.min(pollMs, waitingLookMs)
+    }
     return Math.max(0, Math.min(pollMs, this.link.dueAtMs - nowMs, this.#isrCheckAtMs - nowMs))
   }
 

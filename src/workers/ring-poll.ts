@@ -28,6 +28,9 @@ export interface RingPollParts {
   readonly report: (partition: PartitionIndex) => void
 }
 
+/** How often a reader that may not join the ring yet looks where its leader's logs end. */
+export const waitingLookMs = 10
+
 export class RingPoll {
   readonly leader: BrokerId
   readonly #parts: RingPollParts
@@ -40,6 +43,7 @@ export class RingPoll {
   #nextAttachAtMs = 0
   #attachedAtMs = 0
   #attachDelayMs = 0
+  #lookAtMs = 0
 
   constructor(parts: RingPollParts) {
     this.#parts = parts
@@ -66,6 +70,8 @@ export class RingPoll {
     while (unitsBetween(position, published) > 0) {
       if (this.#groups.isFull || bytes >= limits.followerRoundBytesMax) break
       const units = ring.stateAt(position)
+      // A ring that was reset under our feet: the leader's thread ended.
+      if (units === 0) break
       if (units > 0) bytes += this.#takeFrame(position)
       position = (position + Math.abs(units)) | 0
     }
@@ -93,6 +99,11 @@ export class RingPoll {
     return this.#attached && unitsBetween(this.#cursor, ring.published) > 0
   }
 
+  /** It may not join the ring yet, so nobody rings its bell for what the leader appends. */
+  isWaiting(nowMs: number): boolean {
+    return nowMs < this.#nextAttachAtMs
+  }
+
   /**
    * Hysteresis: a reader that was detached again soon after it had joined waits longer each time before
    * it asks to join, so that a slow follower does not swing between ring and disk.
@@ -111,7 +122,11 @@ export class RingPoll {
       this.#attachDelayMs = wasShort ? Math.min(Math.max(100, this.#attachDelayMs * 2), 2_000) : 0
       this.#nextAttachAtMs = nowMs + this.#attachDelayMs
     }
-    if (nowMs < this.#nextAttachAtMs || followed.byLeader[leader]!.size === 0) return false
+    if (followed.byLeader[leader]!.size === 0) return false
+    if (nowMs < this.#nextAttachAtMs) {
+      this.#readOnFromDisk(nowMs)
+      return false
+    }
     board.moveReader(leader, brokerId, readerState.detached, readerState.attachRequested)
     return false
   }
@@ -121,13 +136,27 @@ export class RingPoll {
    * detached us before it saw our last cursor, so it is told where every partition ends.
    */
   #onAttached(nowMs: number): void {
-    const { board, brokerId, leader, followed, store } = this.#parts
+    const { board, brokerId, leader, followed, report } = this.#parts
     this.#attached = true
     this.#attachedAtMs = nowMs
     this.#cursor = board.cursor(leader, brokerId)
     for (const partition of followed.byLeader[leader]!) {
+      if (followed.isFollowing(partition)) report(partition)
+    }
+    this.#noteLeaderEnds()
+  }
+
+  /** Waiting must not cost it its place in the in-sync replicas: what the leader has is on disk as well. */
+  #readOnFromDisk(nowMs: number): void {
+    if (nowMs < this.#lookAtMs) return
+    this.#lookAtMs = nowMs + waitingLookMs
+    this.#noteLeaderEnds()
+  }
+
+  #noteLeaderEnds(): void {
+    const { board, leader, followed, store } = this.#parts
+    for (const partition of followed.byLeader[leader]!) {
       if (!followed.isFollowing(partition)) continue
-      this.#parts.report(partition)
       const endOffset = board.logEndOffset(leader, partition)
       if (endOffset > followed.ringEndOffset[partition]!)
         followed.ringEndOffset[partition] = endOffset

@@ -370,6 +370,7 @@ export class WorkerCluster {
       this.board.forceReaderDetached(brokerId(other), id)
     }
     this.board.settlePoll(id)
+    this.board.forgetPartitions(id)
     this.ring(broker).close()
     this.controller.connectionClosed(connection)
   }
