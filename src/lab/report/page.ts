@@ -5,6 +5,7 @@ import type { CatchUpResult } from '../result.ts'
 import type { PageData } from './browser/page.ts'
 import { reportScript } from './browser/script.ts'
 import { cardsSection } from './cards-section.ts'
+import type { Chart } from './chart.ts'
 import { chartsOf } from './charts.ts'
 import { chartsSection } from './charts-section.ts'
 import { explanationSection } from './explanation-section.ts'
@@ -28,7 +29,7 @@ export function reportPage(result: CatchUpResult): string {
   const markers = markersOf(result)
   const data: PageData = {
     seconds: result.series.map((row) => row.atMs / 1000),
-    charts,
+    charts: charts.map(rounded),
     phases,
     phaseTitles,
     markers,
@@ -42,6 +43,15 @@ export function reportPage(result: CatchUpResult): string {
     html`<section aria-labelledby="again"><h2 id="again">To run it again</h2>${scenarioSection(result)}</section>`,
   ]
   return `<!doctype html>\n${frame(result, body, data)}\n`
+}
+
+/** Seven digits are more than a chart can show; the whole ones are in result.json. */
+function rounded(chart: Chart): Chart {
+  const series = chart.series.map((line) => ({
+    ...line,
+    values: line.values.map((value) => (value === null ? null : Number(value.toPrecision(7)))),
+  }))
+  return { ...chart, series }
 }
 
 function frame(result: CatchUpResult, body: readonly Html[], data: PageData): Html {

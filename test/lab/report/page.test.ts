@@ -12,8 +12,9 @@ const page = reportPage(sampleResult())
 
 describe('the page', () => {
   it('loads nothing from anywhere', () => {
-    expect(page).not.toMatch(/<(link|img|iframe|object|embed)\b|\b(src|href)="(?!#)|@import|url\(/)
-    expect(page).toContain("default-src 'none'")
+    const loads = /<(link|img|iframe|object|embed)\b|\b(src|href)="(?!#)|@import|url\((?!#)/g
+    expect(page.match(loads) ?? []).toEqual([])
+    expect(page.includes('content="default-src &#39;none&#39;;')).toBe(true)
   })
 
   it('has the sections, figures and numbers that a reader looks for', () => {
@@ -62,7 +63,7 @@ describe('the page', () => {
       ],
     })
     const shown = reportPage(result)
-    expect(shown).not.toContain('<img')
+    expect(shown.includes('<img')).toBe(false)
     expect(shown.match(/<script/g)).toHaveLength(3)
     expect(shown).toContain('&lt;img src=x onerror=alert(1)&gt;')
   })
@@ -79,8 +80,8 @@ describe('the page', () => {
   ] as const)('has something true to say when the run: %s', (_, changes) => {
     const shown = reportPage(sampleResult(changes))
     const text = shown.replace(/<(script|style)[\s\S]*?<\/\1>/g, '')
-    expect(text).not.toMatch(/null|undefined|NaN|Infinity/)
-    expect(text).not.toContain('class="card verdict good"'.repeat(_ === 'never evicted' ? 2 : 1))
+    expect(text.match(/.{20}(null|undefined|NaN|Infinity)/g) ?? []).toEqual([])
+    expect(text.includes('class="card verdict good"')).toBe(_ === 'never evicted')
   })
 
   it('folds a long timeline and keeps the marked steps in sight', () => {
