@@ -7,7 +7,6 @@
  * answer can never be taken for that of another proposal. No time limit on a request: a lost one
  * is sent again when the transport says so.
  */
-import type { ErrorCode } from '../errors.ts'
 import type { BrokerEpoch, BrokerId, PartitionIndex } from '../ids.ts'
 import type {
   AlterPartitionItem,
@@ -17,7 +16,7 @@ import type {
 } from './messages.ts'
 
 /** Pause after an error of the whole request. */
-export const alterPartitionRetryMs = 50
+const alterPartitionRetryMs = 50
 
 export interface ProposalReceiver {
   /**
@@ -31,20 +30,10 @@ export class AlterPartitionSender {
   #inFlight: AlterPartitionRequest | undefined
   #correlationId = 0
   #notBeforeMs = 0
-  #lastError: ErrorCode | 'NONE' = 'NONE'
 
   /** Proposals without an answer. */
   get size(): number {
     return this.#unsent.size
-  }
-
-  get isRequestInFlight(): boolean {
-    return this.#inFlight !== undefined
-  }
-
-  /** Of the last response as a whole; for status pages. */
-  get lastError(): ErrorCode | 'NONE' {
-    return this.#lastError
   }
 
   has(partition: PartitionIndex): boolean {
@@ -90,7 +79,6 @@ export class AlterPartitionSender {
   onResponse(response: AlterPartitionResponse, receiver: ProposalReceiver, nowMs: number): boolean {
     const request = this.#inFlight
     if (request === undefined || request.correlationId !== response.correlationId) return false
-    this.#lastError = response.error
     if (response.error !== 'NONE') {
       this.#inFlight = undefined
       this.#notBeforeMs = nowMs + alterPartitionRetryMs

@@ -3,7 +3,9 @@
  * metadata, and tells what happened. Decision and proposal come from one look at the state
  * (KAFKA-15221).
  */
+import type { ErrorCode } from '../errors.ts'
 import type { BrokerEpoch, BrokerId, PartitionIndex } from '../ids.ts'
+import { invariant } from '../invariant.ts'
 import type { AlterPartitionSender, ProposalReceiver } from './alter-partition-sender.ts'
 import type { CommittedOffsets } from './committed-offsets.ts'
 import { brokerEpochNone, type FollowerProgress } from './follower-progress.ts'
@@ -160,8 +162,7 @@ export class IsrChanges implements ProposalReceiver {
     offsets.maybeAdvance(partition, nowMs)
   }
 
-  #refused(state: PendingIsr, error: AlterPartitionItemResult['error'], nowMs: number): void {
-    if (error === 'NONE') return
+  #refused(state: PendingIsr, error: ErrorCode, nowMs: number): void {
     this.failedIsrUpdates += 1
     this.#tellRejected(state, error, nowMs)
     const outcome = outcomeOfRefusal(error)
@@ -235,8 +236,8 @@ export class IsrChanges implements ProposalReceiver {
   /** Pending first, then the sender; it has no item of this partition, the callers have looked. */
   #submit(state: PendingIsr): void {
     this.apply(state.proposal.partition, state)
-    if (this.#parts.sender.trySubmit(state.proposal)) return
-    this.#refused(state, 'OPERATION_NOT_ATTEMPTED', 0)
+    const isTaken = this.#parts.sender.trySubmit(state.proposal)
+    invariant(isTaken, 'one proposal of a partition at a time')
   }
 
   #proposal(
@@ -321,7 +322,7 @@ export class IsrChanges implements ProposalReceiver {
     })
   }
 
-  #tellRejected(state: PendingIsr, error: AlterPartitionItemResult['error'], nowMs: number): void {
+  #tellRejected(state: PendingIsr, error: ErrorCode | 'NONE', nowMs: number): void {
     this.#events.push({
       type: 'rejected',
       ...this.#numbers(state.proposal.partition, nowMs),

@@ -32,10 +32,6 @@ export class Outsiders {
     return this.#listOf(broker)[place]
   }
 
-  has(index: number): boolean {
-    return this.#place[index] >= 0
-  }
-
   /** Remembers that the replica has been at the leader's end; true the first time since it left. */
   reachesEnd(index: number): boolean {
     if (this.#hasReachedEnd[index] === 1) return false

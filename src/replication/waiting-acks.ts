@@ -121,7 +121,9 @@ export class WaitingAcks {
     if (head !== nil && this.#requiredOffset[head] <= highWatermark) this.#markRipe(partition)
   }
 
-  /** Completes everything that waits in a partition with an error, but what is committed already. */
+  /**
+   * Completes everything that waits in a partition with an error, but what is committed already.
+   */
   failAll(partition: PartitionIndex, error: number): void {
     this.#completePartition(partition)
     let node = this.#head[partition]

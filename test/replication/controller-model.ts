@@ -1,6 +1,6 @@
 /**
- * As much of a controller as a leader can feel: it validates proposals, removes members on its own, and
- * tells everything in one ordered log, which the leader reads when the test lets it.
+ * As much of a controller as a leader can feel: it validates proposals, removes members on its
+ * own, and tells everything in one ordered log, which the leader reads when the test lets it.
  */
 import type { ErrorCode } from '../../src/errors.ts'
 import type { BrokerId, PartitionIndex } from '../../src/ids.ts'

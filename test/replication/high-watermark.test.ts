@@ -1,4 +1,6 @@
-/** Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`. */
+/**
+ * Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`.
+ */
 import { describe, expect, it } from 'vitest'
 import { b, c, Led, lagMaxMs, leader, p0 } from './led-fixture.ts'
 
@@ -15,7 +17,7 @@ describe('the high watermark', () => {
     expect(led.highWatermark()).toBe(10)
   })
 
-  it('8. MonotonicOffsetsAfterLeaderChange: passes the epoch start once all have fetched to it', () => {
+  it('8. MonotonicOffsetsAfterLeaderChange: passes the epoch start once all fetched to it', () => {
     const led = new Led({ logEndOffset: 10, highWatermark: 5 })
     expect(led.highWatermark()).toBe(5)
     led.fetch(b, 10)
@@ -67,7 +69,7 @@ describe('the high watermark', () => {
     expect(led.highWatermark()).toBe(11)
   })
 
-  it('24. HighWatermarkAdvanceShouldNotAdvanceWhenUnderMinISR: a pending third is not enough', () => {
+  it('24. HighWatermarkAdvanceShouldNotAdvanceWhenUnderMinISR: a pending third is no member', () => {
     const led = new Led({ isr: [leader, b], minInSync: 3 })
     led.append(10)
     led.fetch(b, 10)

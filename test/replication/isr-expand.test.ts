@@ -1,4 +1,6 @@
-/** Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`. */
+/**
+ * Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`.
+ */
 import { describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../src/errors.ts'
 import type { ExpandCriterion } from '../../src/replication/in-sync-rules.ts'

@@ -1,4 +1,6 @@
-/** Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`. */
+/**
+ * Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`.
+ */
 import { describe, expect, it } from 'vitest'
 import { applied, b, c, Led, lagMaxMs, leader, p0, proposedIsr, startMs } from './led-fixture.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Kafka's `Partition` at a leader, said as plainly as possible: maps, lists, and every rule looked up
- * anew each time. Slow, allocating, and hopefully without the product's mistakes.
+ * Kafka's `Partition` at a leader, said as plainly as possible: maps, lists, and every rule
+ * looked up anew each time. Slow, allocating, and hopefully without the product's mistakes.
  */
 import type {
   AlterPartitionItem,

@@ -177,7 +177,9 @@ class World {
     }
   }
 
-  /** What must hold whatever the model says: forward only, and nobody who may be elected lacks it. */
+  /**
+   * What must hold whatever the model says: forward only, and nobody who may be elected lacks it.
+   */
   #keepPromises(partition: number, highWatermark: number): void {
     expect(highWatermark).toBeGreaterThanOrEqual(this.#highest[partition])
     this.#highest[partition] = highWatermark

@@ -1,11 +1,11 @@
 /**
- * Changes of role, gauges, events. Numbers are those of the conformance list; the cases come from Apache
- * Kafka's `PartitionTest`, `ReplicaManagerTest` and `AlterPartitionManagerTest`.
+ * Changes of role, gauges, events. Numbers are those of the conformance list; the cases come from
+ * Apache Kafka's `PartitionTest`, `ReplicaManagerTest` and `AlterPartitionManagerTest`.
  *
- * Of the list's first fifty these are not about what a leader knows of its followers: 6 divergence and
- * 36 appends below the log start (log and epochs), 33 the write into the leader epochs (the log's; what
- * is to be written is tested here), 44 checkpoint files, 48 reads by consumers (bounded by the high
- * watermark that is told), 49 and 50 fetchers of a follower.
+ * Of the list's first fifty these are not about what a leader knows of its followers: 6
+ * divergence and 36 appends below the log start (log and epochs), 33 the write into the leader
+ * epochs (the log's; what is to be written is tested here), 44 checkpoint files, 48 reads by
+ * consumers (bounded by the high watermark that is told), 49 and 50 fetchers of a follower.
  */
 import { describe, expect, it } from 'vitest'
 import { errorNumber } from '../../src/errors.ts'
@@ -15,7 +15,7 @@ import { b, c, d, Led, lagMaxMs, leader, p0, p1, registration, startMs } from '.
 const local = { logEndOffset: 0, highWatermark: 0 }
 
 describe('becoming leader', () => {
-  it('28. DoNotResetReplicaStateIfLeaderEpochIsNotBumped: known ones stay, new ones are empty', () => {
+  it('28. DoNotResetReplicaStateIfLeaderEpochIsNotBumped: known ones stay, new ones empty', () => {
     const led = new Led({ replicas: [leader, b, c], logEndOffset: 10 })
     led.fetch(b, 4)
     led.nowMs += 10
@@ -96,7 +96,7 @@ describe('becoming leader', () => {
     expect(follow(4, 3)).toEqual({ accepted: true, isNewLeaderEpoch: true })
   })
 
-  it('33. MakeLeaderUpdatesEpochCache: tells what is to be written, an empty epoch included', () => {
+  it('33. MakeLeaderUpdatesEpochCache: tells what to write, an empty epoch too', () => {
     const led = new Led()
     const made = led.leaders.makeLeader(
       registration(p1, { leaderEpoch: 8 }),

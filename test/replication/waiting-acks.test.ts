@@ -1,4 +1,6 @@
-/** Producers with acks=all: Apache Kafka's `DelayedProduce` and `Partition.checkEnoughReplicas…`. */
+/**
+ * Producers with acks=all: Apache Kafka's `DelayedProduce` and `Partition.checkEnoughReplicas…`.
+ */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorNumber } from '../../src/errors.ts'
