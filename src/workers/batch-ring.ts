@@ -14,7 +14,7 @@
  *
  *   word        writer            meaning
  *   tail        producers (CAS)   end of what is claimed
- *   limit       leader            start of what is still in use; tail - limit never exceeds the capacity
+ *   limit       leader            start of what is still in use; tail - limit stays below the capacity
  *   published   leader            end of what followers may read: stamped and in the leader's log
  *   closed      supervisor        1 while the broker has no thread: claims are refused
  *   era         supervisor        counts resets; what was outstanding in an older era has no answer coming
@@ -144,7 +144,8 @@ export class BatchRing {
       const roomToEnd = this.capacityUnits - (tail & this.#mask)
       const padding = roomToEnd < units ? roomToEnd : 0
       const total = padding + units
-      if (((tail + total - Atomics.load(this.#control, limitWord)) | 0) > this.capacityUnits) {
+      // One unit stays free: the leader stops at the tail because the state there is that of free space.
+      if (((tail + total - Atomics.load(this.#control, limitWord)) | 0) >= this.capacityUnits) {
         Atomics.store(this.#control, intent + 1, 0)
         return false
       }
