@@ -167,12 +167,14 @@ const story = `
 .journey svg{display:block;min-width:720px;width:100%;height:auto}
 .steps{width:100%;border-collapse:collapse;font-size:.9375rem}
 .steps th{text-align:left;font-size:.8125rem;font-weight:500;color:var(--muted);padding:12px;border-bottom:1px solid var(--line)}
-.steps td{padding:10px 12px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+.steps td{padding:10px 12px;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
+.steps td.detail{overflow-wrap:anywhere}
 .steps tr:last-child td{border-bottom:0}
 .steps .num{text-align:right;white-space:nowrap}
 .steps .unit{display:none}
 .steps td.step{font-weight:600}
 @media(min-width:1100px){.steps td.step{min-width:17em}}
+@media(max-width:1099px){.steps td.step{min-width:9em}}
 .actor{display:inline-flex;align-items:center;gap:6px;font-size:.8125rem;font-weight:600;white-space:nowrap;
 padding:1px 9px;border-radius:99px;border:1px solid currentColor}
 .actor-leader{color:var(--series-1)}.actor-controller{color:var(--series-4)}
@@ -204,7 +206,10 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:
 @media print{
 body{background:#fff}.page{max-width:none;padding:0}
 #theme,.hint,.skip{display:none!important}
-.card,figure,tr{break-inside:avoid}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.cards .card,.verdict,.journey,figure,tr,.terms div{break-inside:avoid}
+h2{break-after:avoid}
+.journey{overflow:visible}.journey svg{min-width:0}
 details:not([open])>*{display:none}
 }
 `
