@@ -29,6 +29,7 @@ import { LogDirectory } from './log/log-directory.ts'
 import { readMetaProperties } from './log/meta-properties.ts'
 import type { LogRecord } from './log/record.ts'
 import { randomUuid } from './replication/controller/uuid.ts'
+import type { PartitionRegistration } from './replication/registration.ts'
 import { BrokerHost } from './workers/broker-host.ts'
 import type { BrokerNews } from './workers/broker-node.ts'
 import { allocateClusterMemory, type ClusterMemory, clientSlot } from './workers/cluster-memory.ts'
@@ -218,6 +219,11 @@ export class Cluster {
     return describePartition(this.#client.image.partition(index)!, this.board)
   }
 
+  /** The partition's committed registration, as last heard from the controller. */
+  registration(index: PartitionIndex): PartitionRegistration | undefined {
+    return this.#client.image.partition(index)
+  }
+
   brokerDirectory(id: BrokerId): string {
     return path.join(this.directory, `broker-${id}`)
   }
@@ -296,15 +302,22 @@ export class Cluster {
       this.#brokers.push(host)
     }
     for (const host of this.#brokers) await host.start()
+    await this.#until(() => this.#isReady())
+  }
+
+  /** Every broker is unfenced in this life, and every partition is served that has anybody to lead it. */
+  #isReady(): boolean {
     const { image } = this.#client
-    await this.#until(() => this.#brokers.every(({ brokerId: id }) => image.isActive(id)))
-    await this.#until(() => {
-      let isServed = true
-      image.forEachPartition(({ index, leader }) => {
-        if (leader >= 1 && !this.#isServed(index)) isServed = false
-      })
-      return isServed
+    const areActive = this.brokerIds.every((id) => {
+      return image.isActive(id) && image.aliveEpoch(id) === this.board.brokerEpoch(id)
     })
+    if (!areActive) return false
+    let isServed = true
+    image.forEachPartition(({ index, inSyncReplicas }) => {
+      const mayHaveLeader = inSyncReplicas.some((id) => image.isActive(id))
+      if (mayHaveLeader && !this.#isServed(index)) isServed = false
+    })
+    return isServed
   }
 
   async #close(): Promise<void> {

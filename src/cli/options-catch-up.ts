@@ -139,17 +139,6 @@ export function resolveCatchUpOptions(raw: RawOptions, random = randomSeed): Cat
   })
 }
 
-/**
- * Only a segment knows when its records arrived; what the input is shows when it is loaded.
- *
- * @throws {TidemarkError} INVALID_ARGUMENT when a replay was asked of anything else.
- */
-export function requireReplayable(options: CatchUpOptions, inputKind: 'text' | 'segment'): void {
-  if (!options.replay || inputKind === 'segment') return
-  const allowed = 'is text; --replay needs a Kafka .log segment, whose records have timestamps'
-  throw badValue('--input', options.input ?? '', allowed)
-}
-
 /** With as many required as there are replicas, acks=all would stop with the first that leaves. */
 function minInsyncValue(raw: RawOptions, { replicationFactor }: LoadOptions): number {
   const text = textOf(raw, '--min-insync')

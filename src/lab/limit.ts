@@ -80,7 +80,9 @@ export async function measureLimit(options: LimitOptions): Promise<Limit> {
   }
 }
 
-/** The batches pass through as much memory as a broker's ring has, so that caches help as little. */
+/**
+ * The batches pass through as much memory as a broker's ring has, so that caches help as little.
+ */
 function prepareLoad({ batchBytes, recordBytes, totalBytes }: LimitOptions): Load {
   const valueBytes = recordBytes ?? recordBytesDefault
   const encoder = new BatchEncoder()

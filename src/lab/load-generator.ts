@@ -178,12 +178,13 @@ export class LoadGenerator {
     const memory = producer.claimMemory
     const position = producer.claimPosition
     this.#encoder.begin(memory, position, claimBytes, { compression })
-    source.fill(this.#encoder, intendedMs)
+    const payloadBytes = source.fill(this.#encoder, intendedMs)
     const bytes = this.#encoder.finish()
     const row = ledger.count
     ledger.partition[row] = partition
     ledger.recordCount[row] = recordCountAt(memory, position)
     ledger.batchBytes[row] = bytes
+    ledger.payloadBytes[row] = payloadBytes
     ledger.crc[row] = memory.view.getInt32(position + batchField.crc)
     ledger.intendedMs[row] = intendedMs
     ledger.sentMs[row] = this.#parts.clock.nowMs()

@@ -15,13 +15,13 @@ export interface LoadLedgerBuffers {
 }
 
 /** Bytes of a row, for whoever decides the capacity. */
-export const ledgerRowBytes = 5 * 4 + 4 * 8
+export const ledgerRowBytes = 6 * 4 + 4 * 8
 const headerWords = 16
 
 export function allocateLoadLedger(capacity: number): LoadLedgerBuffers {
   return {
     capacity,
-    integers: new SharedArrayBuffer((headerWords + 5 * capacity) * 4),
+    integers: new SharedArrayBuffer((headerWords + 6 * capacity) * 4),
     numbers: new SharedArrayBuffer(4 * capacity * 8),
   }
 }
@@ -31,9 +31,11 @@ export class LoadLedger {
   readonly partition: Int32Array
   readonly recordCount: Int32Array
   readonly batchBytes: Int32Array
+  /** Keys and values, before compression. */
+  readonly payloadBytes: Int32Array
   /** CRC-32C as the batch carries it: covers all its records, their offsets deltas and timestamps. */
   readonly crc: Int32Array
-  /** One of `ledgerStatus`, or minus the error's number beyond 1000 when it failed. */
+  /** One of `ledgerStatus`. */
   readonly status: Int32Array
   readonly intendedMs: Float64Array
   readonly sentMs: Float64Array
@@ -53,6 +55,7 @@ export class LoadLedger {
     this.batchBytes = int32(2)
     this.crc = int32(3)
     this.status = int32(4)
+    this.payloadBytes = int32(5)
     this.intendedMs = float64(0)
     this.sentMs = float64(1)
     this.answeredMs = float64(2)

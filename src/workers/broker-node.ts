@@ -259,8 +259,7 @@ export class BrokerNode {
   #talk(nowMs: number): number {
     const { link, leaders, board, brokerId } = this
     let work = link.step(nowMs)
-    if (board.brokerEpoch(brokerId) !== link.brokerEpoch)
-      board.setBrokerEpoch(brokerId, link.brokerEpoch)
+    if (board.brokerEpoch(brokerId) !== link.brokerEpoch) this.#beginBrokerEpoch()
     if (this.#roles.hasWork) work += this.#roles.step(nowMs)
     for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
       leaders.onAlterPartitionResponse(answer, nowMs)
@@ -271,6 +270,15 @@ export class BrokerNode {
       link.send(request)
     }
     return work
+  }
+
+  /** Leaders count only what this life has told them under its epoch; some of it may have gone out before. */
+  #beginBrokerEpoch(): void {
+    const { board, brokerId, followed, link, store } = this
+    board.setBrokerEpoch(brokerId, link.brokerEpoch)
+    for (const [partition] of store.all()) {
+      if (followed.isFollowing(partition)) this.#reports.add(partition)
+    }
   }
 
   /** After the state changes of this step are done: a producer that is told may already read. */

@@ -2,11 +2,8 @@ import { Command } from 'commander'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorLine, exitCodeOfError, throwUsageErrors } from '../../src/cli/exit.ts'
-import {
-  defineCatchUpOptions,
-  requireReplayable,
-  resolveCatchUpOptions,
-} from '../../src/cli/options-catch-up.ts'
+import { defineCatchUpOptions, resolveCatchUpOptions } from '../../src/cli/options-catch-up.ts'
+import { requireReplayable } from '../../src/lab/catch-up-input.ts'
 import type { CatchUpOptions } from '../../src/lab/result.ts'
 
 function parse(...args: string[]): CatchUpOptions {

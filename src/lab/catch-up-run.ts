@@ -1,0 +1,441 @@
+/**
+ * One run of the catch-up study: warm-up, fault, outage, return, catch-up, settle. It drives the phases and
+ * collects; what it all means is worked out in catch-up-result.ts.
+ */
+
+import { systemClock } from '../clock.ts'
+import { type BrokerId, brokerId, type PartitionIndex } from '../ids.ts'
+import { CatchUpEvents } from './catch-up-events.ts'
+import { CatchUpForecast } from './catch-up-forecast.ts'
+import { CatchUpSampler } from './catch-up-sampler.ts'
+import type { InputRecords } from './input.ts'
+import { LabCluster } from './lab-cluster.ts'
+import { ledgerRowBytes } from './load-ledger.ts'
+import { LoadRun } from './load-run.ts'
+import type { Calibration, CatchUpOptions, Phase } from './result.ts'
+import type { StudyProgress } from './study-progress.ts'
+import { formatBytes, formatCount, formatDuration } from './units.ts'
+import type { Verification } from './verify.ts'
+import { verifyRun } from './verify-run.ts'
+import { payloadBytesPerBatch, workloadOf } from './workload.ts'
+
+const sampleMs = 25
+const drainMsMax = 30_000
+const ledgerBytesMax = 1024 * 1024 * 1024
+
+/** Instants of a run, ms since 1970; 0: did not come to that. */
+export interface Instants {
+  startMs: number
+  faultMs: number
+  resumeMs: number
+  caughtUpMs: number
+  admittedMs: number
+  endMs: number
+}
+
+export interface CatchUpRecording {
+  readonly at: Instants
+  readonly offeredBytesPerSec: number | null
+  readonly load: Pick<LoadRun, 'ledgers'>
+  readonly events: CatchUpEvents
+  readonly sampler: CatchUpSampler
+  readonly forecast: CatchUpForecast
+  readonly verification: Verification
+  readonly counters: {
+    readonly copiedBytes: number
+    readonly diskReadBytes: number
+    readonly ringBytes: number
+    readonly advances: number
+  }
+  readonly backlogRecords: number
+  readonly affected: readonly PartitionIndex[]
+  readonly outcome: 'converged' | 'diverges' | 'timed-out'
+  readonly interrupted: boolean
+}
+
+export interface CatchUpRunParts {
+  readonly options: CatchUpOptions
+  readonly input: InputRecords | undefined
+  readonly calibration: Calibration | null
+  readonly offeredBytesPerSec: number | null
+  readonly progress: StudyProgress
+  readonly signal: AbortSignal
+}
+
+/** @throws {TidemarkError} what opening, producing and reading back throw; nothing is left behind */
+export async function runCatchUp(parts: CatchUpRunParts): Promise<CatchUpRecording> {
+  const { options } = parts
+  const events = new CatchUpEvents(brokerId(options.follower))
+  parts.progress.phase('starting the cluster', null)
+  const lab = await LabCluster.open({
+    load: options,
+    config: {
+      'replica.lag.time.max.ms': options.replicaLagTimeMaxMs,
+      'isr.expand.criterion':
+        options.expand === 'log-end-offset' ? 'log.end.offset' : 'high.watermark',
+      'catch.up.policy': options.policy,
+      'partitions.max': Math.max(1_024, options.partitions),
+    },
+    minInsync: options.minInsync,
+    keep: options.keep,
+    onEvent: events.take,
+  })
+  try {
+    return await new CatchUpRun(parts, lab, events).run()
+  } finally {
+    await lab.close()
+  }
+}
+
+class CatchUpRun {
+  readonly #parts: CatchUpRunParts
+  readonly #options: CatchUpOptions
+  readonly #lab: LabCluster
+  readonly #events: CatchUpEvents
+  readonly #sampler: CatchUpSampler
+  readonly #forecast: CatchUpForecast
+  readonly #follower: BrokerId
+  readonly #affected: PartitionIndex[]
+  readonly #at: Instants = {
+    startMs: 0,
+    faultMs: 0,
+    resumeMs: 0,
+    caughtUpMs: 0,
+    admittedMs: 0,
+    endMs: 0,
+  }
+  #load!: LoadRun
+  #phase: Phase = 'warm-up'
+  #backlogRecords = 0
+  #attaches = 0
+  #detaches = 0
+
+  constructor(parts: CatchUpRunParts, lab: LabCluster, events: CatchUpEvents) {
+    this.#parts = parts
+    this.#options = parts.options
+    this.#lab = lab
+    this.#events = events
+    this.#follower = brokerId(parts.options.follower)
+    this.#affected = lab.partitions.filter((index) => {
+      const registration = lab.cluster.registration(index)
+      if (registration === undefined || registration.leader === this.#follower) return false
+      return registration.replicas.includes(this.#follower)
+    })
+    this.#sampler = new CatchUpSampler(lab.cluster, lab.partitions, this.#follower, () =>
+      systemClock.nowMs(),
+    )
+    this.#forecast = new CatchUpForecast(parts.options, parts.calibration)
+  }
+
+  async run(): Promise<CatchUpRecording> {
+    const { cluster } = this.#lab
+    const { options } = this
+    cluster.limitCatchUp(this.#follower, options.catchUpLimitBytesPerSec ?? 0)
+    this.#load = await this.#openLoad()
+    try {
+      this.#at.startMs = systemClock.nowMs()
+      this.#note(
+        'harness',
+        'load begins',
+        `${formatCount(this.#lab.partitions.length)} partitions, acks ${options.acks}`,
+      )
+      this.#load.begin()
+      await this.#for('warm-up', 'warm-up', options.warmUpMs)
+      const outcome = await this.#faultAndReturn()
+      await this.#for('settle', 'settling', outcome === 'converged' ? options.settleMs : 0)
+      this.#parts.progress.phase('waiting for the last acknowledgements', null)
+      await this.#load.drain(drainMsMax)
+      this.#at.endMs = systemClock.nowMs()
+      this.#sampler.take(this.#phase)
+      this.#note('harness', 'load ends', 'everything sent has been answered')
+      return await this.#recording(outcome)
+    } finally {
+      await this.#load.close()
+    }
+  }
+
+  get options(): CatchUpOptions {
+    return this.#options
+  }
+
+  async #openLoad(): Promise<LoadRun> {
+    const { input, offeredBytesPerSec: rate, options } = this.#parts
+    const payload = payloadBytesPerBatch(options, input)
+    const seconds =
+      (options.warmUpMs + options.outageMs + options.timeoutMs + options.settleMs + 10_000) / 1000
+    const expected = rate === null ? Number.POSITIVE_INFINITY : (rate / payload) * seconds * 1.2
+    return await LoadRun.open({
+      memory: this.#lab.cluster.memory,
+      partitions: this.#lab.partitions,
+      generators: 1,
+      input,
+      batchesMax: Math.ceil(Math.min(expected + 10_000, ledgerBytesMax / ledgerRowBytes)),
+      workload: workloadOf(options, input, {
+        bytesPerSec: rate ?? undefined,
+        totalBytesMax: Number.MAX_SAFE_INTEGER,
+        generators: 1,
+        ...(options.replay ? { replayTimeScale: options.timeScale } : {}),
+      }),
+    })
+  }
+
+  async #faultAndReturn(): Promise<CatchUpRecording['outcome']> {
+    const { signal, progress } = this.#parts
+    if (signal.aborted) return 'timed-out'
+    this.#at.faultMs = systemClock.nowMs()
+    this.#events.begin(this.#at.faultMs)
+    await this.#inflict()
+    const title = `outage of broker ${this.#follower} (${this.#options.fault})`
+    await this.#for(
+      this.#options.fault === 'throttle' ? 'fault' : 'awaiting-eviction',
+      title,
+      this.#options.outageMs,
+    )
+    if (signal.aborted) {
+      await this.#relieve()
+      return 'timed-out'
+    }
+    await this.#relieve()
+    this.#at.resumeMs = systemClock.nowMs()
+    const sample = this.#sampler.take('catching-up')
+    this.#backlogRecords = sample.lagRecords
+    this.#forecast.begin(this.#at.resumeMs, this.#backlog(), this.#load.ledgers)
+    this.#note(
+      'harness',
+      'follower is back',
+      `broker ${this.#follower} lacks ${formatCount(sample.lagRecords)} records in ${formatCount(sample.laggingPartitions)} partitions, about ${formatBytes(this.#forecast.backlogBytes)}`,
+      sample.laggingPartitions,
+      'back',
+    )
+    progress.phase('catching up', this.#options.timeoutMs)
+    return await this.#awaitConvergence()
+  }
+
+  async #inflict(): Promise<void> {
+    const { cluster } = this.#lab
+    const { fault, throttleBytesPerSec, outageMs } = this.#options
+    const what = { pause: 'frozen', kill: 'killed without warning', throttle: 'throttled' }[fault]
+    this.#note(
+      'harness',
+      `follower ${what}`,
+      `broker ${this.#follower}, for ${formatDuration(outageMs)}`,
+      this.#affected.length,
+      fault,
+    )
+    if (fault === 'pause') await cluster.pause(this.#follower)
+    else if (fault === 'kill') await cluster.kill(this.#follower)
+    else cluster.throttle(this.#follower, throttleBytesPerSec ?? 0)
+  }
+
+  async #relieve(): Promise<void> {
+    const { cluster } = this.#lab
+    const { fault } = this.#options
+    if (fault === 'pause') cluster.resume(this.#follower)
+    else if (fault === 'kill') await cluster.restart(this.#follower)
+    else cluster.throttle(this.#follower, 0)
+  }
+
+  /** Bytes each affected partition lacks; the mean batch tells bytes from records. */
+  #backlog(): Float64Array {
+    const { board } = this.#lab.cluster
+    return Float64Array.from(this.#affected, (index) => {
+      const leader = this.#lab.cluster.registration(index)?.leader ?? -1
+      if (leader < 1 || leader === this.#follower) return 0
+      return Math.max(
+        0,
+        board.logEndOffset(leader as BrokerId, index) - board.logEndOffset(this.#follower, index),
+      )
+    })
+  }
+
+  async #awaitConvergence(): Promise<CatchUpRecording['outcome']> {
+    const deadlineMs = this.#at.resumeMs + this.#options.timeoutMs
+    const { progress, signal } = this.#parts
+    for (;;) {
+      const sample = await this.#tick('catching-up')
+      this.#forecast.update(this.#events.reads, systemClock.nowMs())
+      const eta = this.#forecast.prediction?.catchUpMs
+      progress.status(
+        `${formatCount(sample.lagRecords)} records behind in ${formatCount(sample.laggingPartitions)} partitions${eta === undefined || eta === null ? '' : `, predicted ${formatDuration(eta)} in all`}`,
+      )
+      if (this.#at.caughtUpMs === 0 && this.#haveAllReached()) this.#markCaughtUp()
+      if (this.#at.caughtUpMs > 0 && this.#areAllBack()) {
+        this.#at.admittedMs = systemClock.nowMs()
+        this.#note(
+          'harness',
+          'redundancy restored',
+          'every partition has all its in-sync replicas again',
+          this.#affected.length,
+          'restored',
+        )
+        return 'converged'
+      }
+      if (signal.aborted) return 'timed-out'
+      if (systemClock.nowMs() > deadlineMs) {
+        return this.#forecast.prediction?.converges === false ? 'diverges' : 'timed-out'
+      }
+    }
+  }
+
+  /** Leaders say it of those that had left; of the others the shared words do. */
+  #haveAllReached(): boolean {
+    const { evictedAtMs, reachedAtMs } = this.#events.times
+    const { board } = this.#lab.cluster
+    for (const index of this.#affected) {
+      if (evictedAtMs.has(index)) {
+        if (!reachedAtMs.has(index)) return false
+        continue
+      }
+      const registration = this.#lab.cluster.registration(index)
+      if (registration === undefined || registration.leader < 1) return false
+      if (!registration.inSyncReplicas.includes(this.#follower)) return false
+      const lag =
+        board.logEndOffset(registration.leader, index) - board.logEndOffset(this.#follower, index)
+      if (lag > 0 && this.#sampler.samples.length > 0 && this.#isBehindForLong(index)) return false
+    }
+    return true
+  }
+
+  #isBehindForLong(index: PartitionIndex): boolean {
+    return this.#sampler.lagTimeMs(index) > 4 * sampleMs
+  }
+
+  #areAllBack(): boolean {
+    return this.#lab.partitions.every((index) => {
+      const registration = this.#lab.cluster.registration(index)
+      return (
+        registration !== undefined &&
+        registration.inSyncReplicas.length === registration.replicas.length
+      )
+    })
+  }
+
+  #markCaughtUp(): void {
+    const { reachedAtMs } = this.#events.times
+    let lastMs = 0
+    for (const atMs of reachedAtMs.values()) lastMs = Math.max(lastMs, atMs)
+    // Nobody had left: what the samples saw is all there is.
+    this.#at.caughtUpMs = lastMs > this.#at.resumeMs ? lastMs : systemClock.nowMs()
+    this.#events.note(
+      this.#at.caughtUpMs,
+      'follower',
+      'caught up',
+      `every partition of broker ${this.#follower} has been at the moving log end`,
+      this.#affected.length,
+      'caught up',
+    )
+  }
+
+  async #for(phase: Phase, title: string, ms: number): Promise<void> {
+    if (ms <= 0) return
+    this.#parts.progress.phase(title, ms)
+    const untilMs = systemClock.nowMs() + ms
+    while (systemClock.nowMs() < untilMs && !this.#parts.signal.aborted) {
+      const sample = await this.#tick(this.#phaseNow(phase))
+      this.#parts.progress.status(`${formatCount(sample.logEndOffset)} records`)
+    }
+  }
+
+  /** Awaiting eviction ends when the last partition has left, not when a timer says so. */
+  #phaseNow(phase: Phase): Phase {
+    if (phase !== 'awaiting-eviction' && phase !== 'fault') return phase
+    const { evictedAtMs } = this.#events.times
+    return evictedAtMs.size >= this.#affected.length && this.#affected.length > 0
+      ? 'out-of-sync'
+      : phase
+  }
+
+  async #tick(phase: Phase) {
+    this.#phase = phase
+    const sample = this.#sampler.take(phase)
+    this.#noteAttachments()
+    if (this.#events.failure !== undefined) throw this.#events.failure
+    if (this.#load.failure !== undefined) throw this.#load.failure
+    await new Promise((resolve) => setTimeout(resolve, sampleMs))
+    return sample
+  }
+
+  #noteAttachments(): void {
+    const { board, brokerIds } = this.#lab.cluster
+    let attaches = 0
+    let detaches = 0
+    for (const id of brokerIds) {
+      attaches += board.counter(id, 'attaches')
+      detaches += board.counter(id, 'detaches')
+    }
+    if (detaches > this.#detaches) {
+      this.#note(
+        'leader',
+        'detached a follower from the ring',
+        'it stood still or held too much of the ring; its space goes back to the producers',
+      )
+    }
+    if (attaches > this.#attaches && this.#attaches > 0) {
+      this.#note(
+        'leader',
+        'attached a follower to the ring',
+        'what is published from now on reaches it in memory; what came before it reads from disk',
+      )
+    }
+    this.#attaches = attaches
+    this.#detaches = detaches
+  }
+
+  #note(
+    actor: 'harness' | 'leader',
+    step: string,
+    detail: string,
+    partitions = 0,
+    marker?: string,
+  ): void {
+    this.#events.note(systemClock.nowMs(), actor, step, detail, partitions, marker)
+  }
+
+  async #recording(outcome: CatchUpRecording['outcome']): Promise<CatchUpRecording> {
+    const { options, progress, signal, offeredBytesPerSec } = this.#parts
+    const { board, brokerIds } = this.#lab.cluster
+    const evicted = [...this.#events.times.evictedAtMs.values()]
+    if (evicted.length > 0) {
+      this.#events.note(
+        Math.max(...evicted),
+        'controller',
+        'follower out of sync',
+        `broker ${this.#follower} has left all partitions it will leave`,
+        evicted.length,
+        'evicted',
+      )
+    }
+    progress.phase('reading everything back', null)
+    const verification = await verifyRun(
+      this.#lab,
+      this.#load.ledgerBuffers,
+      options.acks === 'all',
+      (done) => {
+        progress.status(
+          `${formatCount(done)} of ${formatCount(this.#lab.partitions.length)} partitions`,
+        )
+      },
+    )
+    let advances = 0
+    for (const id of brokerIds) advances += board.counter(id, 'highWatermarkAdvances')
+    return {
+      at: this.#at,
+      offeredBytesPerSec,
+      load: this.#load,
+      events: this.#events,
+      sampler: this.#sampler,
+      forecast: this.#forecast,
+      verification,
+      counters: {
+        copiedBytes: board.counter(this.#follower, 'copiedBytes'),
+        diskReadBytes: board.counter(this.#follower, 'diskReadBytes'),
+        ringBytes: board.counter(this.#follower, 'ringBytes'),
+        advances,
+      },
+      backlogRecords: this.#backlogRecords,
+      affected: this.#affected,
+      outcome,
+      interrupted: signal.aborted,
+    }
+  }
+}

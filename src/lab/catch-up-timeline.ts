@@ -1,0 +1,209 @@
+/**
+ * EventGroups: a timeline in which like events close together are one line, with the spread of the numbers
+ * they stood on. Who decided, on what, how it travelled.
+ */
+import type { BrokerId } from '../ids.ts'
+import type { ControllerEvent } from '../replication/controller/controller-events.ts'
+import type { ReplicationEvent } from '../replication/replication-event.ts'
+import type { CatchUpRead } from '../workers/catch-up.ts'
+import type { Actor, TimelineEvent } from './result.ts'
+import { formatBytes, formatCount } from './units.ts'
+
+/** Events of a kind that are no further apart are one line. */
+const gapMsMax = 250
+
+interface Group {
+  readonly atMs: number
+  lastMs: number
+  readonly actor: Actor
+  readonly step: string
+  partitions: number
+  readonly text: (numbers: ReadonlyMap<string, Range>) => string
+  readonly numbers: Map<string, Range>
+}
+
+interface Range {
+  min: number
+  max: number
+  sum: number
+}
+
+export class EventGroups {
+  readonly #closed: TimelineEvent[] = []
+  readonly #open = new Map<string, Group>()
+
+  addOne(event: TimelineEvent): void {
+    this.#closed.push(event)
+  }
+
+  add(event: ReplicationEvent): void {
+    const { atMs, leader } = event
+    switch (event.type) {
+      case 'shrinkProposed':
+        this.#join(
+          'leader',
+          'proposed to shrink',
+          `broker ${leader}`,
+          atMs,
+          1,
+          lagNumbers(event),
+          (numbers) => {
+            const lag = span(numbers, 'lagRecords')
+            const since = span(numbers, 'lagMs')
+            const who = event.lagging.map(({ brokerId }) => brokerId).join(', ')
+            return `leader ${leader} found ${who} ${lag} records behind, not caught up for ${since} ms; the limit is ${formatCount(event.replicaLagTimeMaxMs)} ms`
+          },
+        )
+        break
+      case 'expandProposed':
+        this.#join(
+          'leader',
+          'proposed to expand',
+          `broker ${leader}`,
+          atMs,
+          1,
+          { behind: event.logEndOffset - event.followerLogEndOffset },
+          (numbers) =>
+            `follower ${event.brokerId} polled at the log end (${span(numbers, 'behind')} records short of it by then), past the start of the leader's epoch`,
+        )
+        break
+      case 'reachedLogEnd':
+        this.#join(
+          'follower',
+          'reached the log end',
+          `broker ${event.brokerId}`,
+          atMs,
+          1,
+          {},
+          () => {
+            return `follower ${event.brokerId} had all that leader ${leader} had at a poll`
+          },
+        )
+        break
+      case 'shrinkCommitted':
+      case 'expandCommitted': {
+        const word = event.type === 'shrinkCommitted' ? 'shrunk' : 'expanded'
+        const numbers = { epoch: event.partitionEpoch, isr: event.inSyncReplicas.length }
+        this.#join('leader', `in-sync replicas ${word}`, `${leader}`, atMs, 1, numbers, (all) => {
+          const how = event.cause === 'proposal' ? 'as proposed' : 'decided by the controller'
+          return `${how}; ${span(all, 'isr')} in sync now, partition epoch ${span(all, 'epoch')}; high watermark recomputed`
+        })
+        break
+      }
+      case 'rejected':
+        this.#join('controller', 'refused a proposal', event.error, atMs, 1, {}, () => {
+          return `${event.error}: ${event.proposal} proposed by leader ${leader} in epoch ${event.leaderEpoch}; ${event.outcome}`
+        })
+        break
+      default:
+        event satisfies never
+    }
+  }
+
+  addController(event: ControllerEvent): void {
+    const { atMs, kind, brokerId, partitions, error } = event
+    const detail = Object.fromEntries(
+      Object.entries(event.detail).filter(([, value]) => value !== undefined),
+    )
+    this.#join(
+      'controller',
+      kind,
+      `${brokerId}:${error ?? ''}`,
+      atMs,
+      partitions.length,
+      detail,
+      (numbers) => {
+        const named = [...numbers.keys()].map((name) => `${words(name)} ${span(numbers, name)}`)
+        return [`broker ${brokerId}`, ...(error === undefined ? [] : [error]), ...named].join(', ')
+      },
+    )
+  }
+
+  addReads(broker: BrokerId, reads: readonly CatchUpRead[]): void {
+    for (const { atMs, bytes, tookMs } of reads) {
+      this.#join(
+        'follower',
+        "read the leader's files",
+        `${broker}`,
+        atMs,
+        0,
+        { bytes, tookMs, reads: 1 },
+        (all) => {
+          const total = all.get('bytes')!.sum
+          const count = all.get('reads')!.sum
+          const ms = all.get('tookMs')!.sum
+          return `${formatCount(count)} reads, ${formatBytes(total)}, ${(ms / count).toFixed(2)} ms a read`
+        },
+      )
+    }
+  }
+
+  timeline(originMs: number): TimelineEvent[] {
+    for (const key of [...this.#open.keys()]) this.#close(key)
+    return this.#closed
+      .map((event) => ({ ...event, atMs: event.atMs - originMs }))
+      .sort((a, b) => a.atMs - b.atMs)
+  }
+
+  #join(
+    actor: Actor,
+    step: string,
+    who: string,
+    atMs: number,
+    partitions: number,
+    numbers: Readonly<Record<string, number>>,
+    text: Group['text'],
+  ): void {
+    const key = `${step}|${who}`
+    let group = this.#open.get(key)
+    if (group !== undefined && atMs - group.lastMs > gapMsMax) {
+      this.#close(key)
+      group = undefined
+    }
+    if (group === undefined) {
+      group = { atMs, lastMs: atMs, actor, step, partitions: 0, text, numbers: new Map() }
+      this.#open.set(key, group)
+    }
+    group.lastMs = Math.max(group.lastMs, atMs)
+    group.partitions += partitions
+    for (const [name, value] of Object.entries(numbers)) widen(group.numbers, name, value)
+  }
+
+  #close(key: string): void {
+    const group = this.#open.get(key)
+    if (group === undefined) return
+    this.#open.delete(key)
+    const { atMs, lastMs, actor, step, partitions, text, numbers } = group
+    const took = lastMs - atMs >= 1 ? ` (over ${Math.round(lastMs - atMs)} ms)` : ''
+    this.#closed.push({ atMs, actor, step, partitions, detail: `${text(numbers)}${took}` })
+  }
+}
+
+function lagNumbers(event: Extract<ReplicationEvent, { type: 'shrinkProposed' }>) {
+  const [first] = event.lagging
+  if (first === undefined) return {}
+  return { lagRecords: first.lagRecords, lagMs: first.lagMs }
+}
+
+function widen(numbers: Map<string, Range>, name: string, value: number): void {
+  const range = numbers.get(name)
+  if (range === undefined) numbers.set(name, { min: value, max: value, sum: value })
+  else {
+    range.min = Math.min(range.min, value)
+    range.max = Math.max(range.max, value)
+    range.sum += value
+  }
+}
+
+function span(numbers: ReadonlyMap<string, Range>, name: string): string {
+  const range = numbers.get(name)
+  if (range === undefined) return '?'
+  const low = formatCount(Math.round(range.min))
+  const high = formatCount(Math.round(range.max))
+  return low === high ? low : `${low} to ${high}`
+}
+
+/** `silentMs` → `silent ms`. */
+function words(name: string): string {
+  return name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+}
