@@ -45,7 +45,8 @@ export function readAll(log: Log, offset = log.logStartOffset): LogRecord[] {
     const bytes = log.read(at, log.logEndOffset, 10_000, target, 0)
     if (bytes === 0) throw new Error(`read nothing at ${at} of ${log.logEndOffset}`)
     for (const record of recordsIn(target, 0, bytes)) {
-      records.push({ ...record, key: copyOf(record.key), value: copyOf(record.value) })
+      const headers = record.headers.map((each) => ({ ...each, value: copyOf(each.value) }))
+      records.push({ ...record, key: copyOf(record.key), value: copyOf(record.value), headers })
     }
     at = records.at(-1)!.offset + 1
   }
