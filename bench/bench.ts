@@ -1,6 +1,6 @@
 /**
- * One question that a number answers. Input is made when the bench is, outside what is timed; `check`
- * proves afterwards that the work was done.
+ * One question that a number answers. Input is made when the bench is, outside what is timed;
+ * `check` proves afterwards that the work was done.
  */
 export interface Bench {
   readonly name: string

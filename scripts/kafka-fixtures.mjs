@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
  * Makes files with a real Apache Kafka.
- *   node scripts/kafka-fixtures.mjs                     test/fixtures/kafka-4.4 anew, with its manifest
+ *   node scripts/kafka-fixtures.mjs
+ *     test/fixtures/kafka-4.4 anew, with its manifest
  *   node scripts/kafka-fixtures.mjs --big FILE [--megabytes 60] [--compression none]
- *                                                       one large segment, for `tidemark --input FILE`
+ *     one large segment, for `tidemark catch-up --input FILE`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { limits } from '../src/limits.ts'
 import {
@@ -222,10 +222,10 @@ function exportedFiles(): string[] {
     .map((target) => target.import.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts'))
 }
 
-/** A worker's entry is named by its compiled file, as a string. */
+/** A worker's entry is named beside the call that starts it: `workerEntry(…, 'broker-thread…')`. */
 function workerEntries(files: readonly SourceFile[]): string[] {
-  const names = new Set(
-    files.flatMap(({ text }) => [...text.matchAll(/['"`/]([\w-]+)\.js['"`]/g)].map((m) => m[1]!)),
+  const named = /\bworkerEntry\(\s*[\w.]+,\s*['"`]([\w-]+)/g
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(named)].map((match) => `${dirname(path)}/${match[1]}.ts`),
   )
-  return files.map(({ path }) => path).filter((path) => names.has(basename(path, '.ts')))
 }

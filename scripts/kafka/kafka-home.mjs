@@ -81,7 +81,9 @@ export function javaArguments(mainClass, { heap = '512m', jvm = [] } = {}) {
   ]
 }
 
-/** Two fetches at once: the one that is late finds the place taken by a whole one, which is as good. */
+/**
+ * Two fetches at once: the one that is late finds the place taken by a whole one, which is as good.
+ */
 function moveIntoPlace(partial, target) {
   try {
     renameSync(partial, target)

@@ -6,7 +6,6 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
@@ -15,6 +14,7 @@ import { BatchEncoder } from '../log/batch-encoder.ts'
 import { batchMemory } from '../log/batch-memory.ts'
 import type { FlushPolicy } from '../log/log-config.ts'
 
+import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
 import { type LimitTask, type LimitWriterMessage, limitWord } from './limit-task.ts'
 
 export interface LimitOptions {
@@ -168,7 +168,9 @@ interface Writer {
 }
 
 function startWriter(task: LimitTask): Writer {
-  const worker = new Worker(workerEntry('limit-writer.js'), { workerData: task })
+  const worker = new Worker(workerEntry(import.meta.url, `limit-writer${moduleSuffix}`), {
+    workerData: task,
+  })
   return {
     ready: answer(worker, task, (message) => (message.kind === 'ready' ? true : undefined)),
     done: answer(worker, task, (message) => (message.kind === 'done' ? message.endMs : undefined)),
@@ -198,13 +200,6 @@ function answer<T>(
   // One failure rejects several promises, and only the first is waited for.
   answered.catch(() => {})
   return answered
-}
-
-/** A worker needs compiled code; tests run this file from `src`. */
-function workerEntry(name: string): URL {
-  const here = fileURLToPath(import.meta.url)
-  const compiled = here.endsWith('.ts') ? '../../dist/lab/' : './'
-  return new URL(`${compiled}${name}`, import.meta.url)
 }
 
 function release(words: Int32Array, word: number): void {

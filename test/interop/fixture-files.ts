@@ -41,7 +41,9 @@ export function fixtureLines<T>(name: string): T[] {
   return lines.map((line) => JSON.parse(line) as T)
 }
 
-/** `PARTITION_CHANGE_RECORD`, as the tool has it, to `PartitionChangeRecord`, as the schema has it. */
+/**
+ * `PARTITION_CHANGE_RECORD`, as the tool has it, to `PartitionChangeRecord`, as the schema has it.
+ */
 export function schemaName(type: string): string {
   return type
     .split('_')

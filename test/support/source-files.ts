@@ -88,8 +88,8 @@ export function lineOf(file: SourceFile, position: number): number {
 }
 
 /**
- * Static and dynamic imports, re-exports, what is loaded by `require` or looked up for it, and files
- * named by `new URL('…', import.meta.url)`.
+ * Static and dynamic imports, re-exports, what is loaded by `require` or looked up for it, and
+ * files named by `new URL('…', import.meta.url)`.
  */
 export function importsOf(file: SourceFile): ImportReference[] {
   const found: ImportReference[] = []
