@@ -72,6 +72,11 @@ function flockSync(fd: number): void {
   flock(fd, 'exnb')
 }
 
+/** Asked before, because an exception costs more than all the rest of opening a small log. */
+function isThere(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
 function undefinedIfAbsent<T>(call: () => T): T | undefined {
   try {
     return call()
@@ -100,10 +105,10 @@ export const realFileSystem: FileSystem = {
       fs.closeSync(fd)
     }
   },
-  readFile: (path) => undefinedIfAbsent(() => fs.readFileSync(path)),
+  readFile: (path) => (isThere(path) ? undefinedIfAbsent(() => fs.readFileSync(path)) : undefined),
   rename: (from, to) => fs.renameSync(from, to),
   remove(path) {
-    undefinedIfAbsent(() => fs.unlinkSync(path))
+    if (isThere(path)) undefinedIfAbsent(() => fs.unlinkSync(path))
   },
   makeDirectory(path) {
     fs.mkdirSync(path, { recursive: true })

@@ -125,7 +125,18 @@ export class LeaderEpochs {
   }
 
   clear(): void {
-    if (this.#entries.length > 0) this.#replace([])
+    this.replaceAll([])
+  }
+
+  /** Takes a whole history, ascending; writes only if it says something else. */
+  replaceAll(entries: readonly LeaderEpochEntry[]): void {
+    const same =
+      entries.length === this.#entries.length &&
+      entries.every(({ leaderEpoch, startOffset }, at) => {
+        const own = this.#entries[at]
+        return own.leaderEpoch === leaderEpoch && own.startOffset === startOffset
+      })
+    if (!same) this.#replace([...entries])
   }
 
   /** The file may not be on disk yet, though this object hasn't changed it. */

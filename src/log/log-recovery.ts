@@ -18,7 +18,7 @@ import {
   timeIndexSuffix,
 } from './file-names.ts'
 import { realFileSystem } from './file-system.ts'
-import { LeaderEpochs } from './leader-epochs.ts'
+import { type LeaderEpochEntry, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
 import { offsetIndexEntryBytes } from './offset-index.ts'
 import { OpenFiles } from './open-files.ts'
@@ -63,6 +63,8 @@ class Recovery {
   readonly #options: RecoveryOptions
   readonly #files: OpenFiles
   readonly #epochs: LeaderEpochs
+  /** Leader epochs as the batches tell them; written down once, at the end. */
+  readonly #history: LeaderEpochEntry[] = []
   #segments: Segment[]
   #truncatedBytes = 0
   #segmentsScanned = 0
@@ -78,7 +80,7 @@ class Recovery {
 
   run(): RecoverySummary {
     const first = Math.max(0, floorSegmentIndex(this.#segments, this.#options.recoveryPoint))
-    this.#restoreEarlierEpochs(first)
+    this.#takeEarlierEpochs(first)
     for (const segment of this.#segments.slice(0, first)) this.#repairIndexes(segment)
     let logEndOffset = this.#scanFrom(first)
     const { logStartOffset } = this.#options
@@ -86,8 +88,9 @@ class Recovery {
       this.#dropFrom(0)
       this.#segments = [Segment.create(this.#files, this.#directory, logStartOffset, 0)]
       logEndOffset = logStartOffset
-      this.#epochs.clear()
+      this.#history.length = 0
     }
+    this.#epochs.replaceAll(this.#history)
     this.#epochs.truncateFromEnd(logEndOffset)
     this.#epochs.truncateFromStart(logStartOffset)
     for (const segment of this.#segments) segment.closeFile()
@@ -131,14 +134,13 @@ class Recovery {
    * Entries for what is scanned come from the batches alone; those before it from the file, unless
    * that doesn't reach back to the first batch: then from the headers.
    */
-  #restoreEarlierEpochs(first: number): void {
-    if (first === 0) {
-      this.#epochs.clear()
-      return
-    }
-    this.#epochs.truncateFromEnd(this.#segments[first].baseOffset)
-    if (this.#coversStart()) return
-    this.#epochs.clear()
+  #takeEarlierEpochs(first: number): void {
+    if (first === 0) return
+    const scanned = this.#segments[first].baseOffset
+    this.#history.push(...this.#epochs.entries.filter((entry) => entry.startOffset < scanned))
+    const start = Math.max(this.#segments[0].baseOffset, this.#options.logStartOffset)
+    if (this.#history.length > 0 && this.#history[0].startOffset <= start) return
+    this.#history.length = 0
     for (const segment of this.#segments.slice(0, first)) {
       const options = { startPosition: 0, endPosition: segment.sizeBytes, verify: false }
       scanSegment(this.#files.fs, segment.fd, options, (memory, position) => {
@@ -148,13 +150,9 @@ class Recovery {
     }
   }
 
-  #coversStart(): boolean {
-    const start = Math.max(this.#segments[0].baseOffset, this.#options.logStartOffset)
-    return this.#epochs.epochForOffset(start) !== undefined
-  }
-
   #noteEpoch(leaderEpoch: number, baseOffset: number): void {
-    if (leaderEpoch > this.#epochs.latest) this.#epochs.assign(leaderEpoch, baseOffset)
+    const latest = this.#history.at(-1)?.leaderEpoch ?? -1
+    if (leaderEpoch > latest) this.#history.push({ leaderEpoch, startOffset: baseOffset })
   }
 
   /** A segment that isn't read again still needs its index files. */
