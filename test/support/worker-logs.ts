@@ -5,7 +5,8 @@ import { expect } from 'vitest'
 import { batchPositions, checkBatch } from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import { readRecords } from '../../src/log/record-reader.ts'
-import { topicName, type WorkerCluster } from './worker-cluster.ts'
+import { topicName } from './worker-brokers.ts'
+import type { WorkerCluster } from './worker-cluster.ts'
 
 /** All segment bytes of a replica, in order. */
 export function logBytes(cluster: WorkerCluster, broker: number, partition = 0): Buffer {
