@@ -176,9 +176,12 @@ export class RingPoll {
       : store.log(partition).logEndOffset
     const baseOffset = loadShared(headers, header + frame.baseOffset)
     const endOffset = loadShared(headers, header + frame.endOffset)
-    if (endOffset > followed.ringEndOffset[partition]!)
-      followed.ringEndOffset[partition] = endOffset
     const isSameEpoch = headers[header + frame.leaderEpoch] === followed.leaderEpoch[partition]
+    // Of an older tenure: may have been truncated since, and what was not had been noted at `begin`.
+    // Of a newer one: noted when that begins here.
+    if (isSameEpoch && endOffset > followed.ringEndOffset[partition]!) {
+      followed.ringEndOffset[partition] = endOffset
+    }
     if (baseOffset !== expected || !isSameEpoch) {
       if (expected < endOffset) followed.markBehind(partition)
       return 0

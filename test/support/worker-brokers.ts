@@ -67,7 +67,7 @@ export class WorkerBrokers {
   readonly controller: Controller
   readonly brokers: number
   readonly frozen = new Set<number>()
-  /** Brokers whose messages to and from the controller are lost. */
+  /** Brokers whose messages to and from the controller are held up. */
   readonly cutOff = new Set<number>()
   /** Keeps answers to registrations back while it is true. */
   holdRegistration = false
@@ -167,15 +167,15 @@ export class WorkerBrokers {
 
   stepController(): number {
     let work = 0
-    const held = this.holdRegistration ? [] : this.#held.splice(0)
+    const held = this.#held.splice(0)
     for (const [connection, response] of held) this.#deliver(connection, response)
     for (const [broker, life] of this.#lives.entries()) {
+      if (this.cutOff.has(broker)) continue
       for (
         let request = life?.controllerEnd.receive();
         request;
         request = life?.controllerEnd.receive()
       ) {
-        if (this.cutOff.has(broker)) continue
         if (request.type === 'alterPartition') this.alterRequests.push(request)
         this.controller.handle(life!.connection, request)
         work++
@@ -283,12 +283,13 @@ export class WorkerBrokers {
       if (response.type === 'metadataUpdate') this.#setRoutes(response)
       return
     }
-    if (response.type === 'registerBrokerResponse' && this.holdRegistration) {
-      this.#held.push([connection, response])
-      return
-    }
     for (const [broker, life] of this.#lives.entries()) {
-      if (life?.connection !== connection || this.cutOff.has(broker)) continue
+      if (life?.connection !== connection) continue
+      const isAnswer = response.type === 'registerBrokerResponse'
+      if (this.cutOff.has(broker) || (isAnswer && this.holdRegistration)) {
+        this.#held.push([connection, response])
+        return
+      }
       if (response.type === 'alterPartitionResponse') this.alterResponses.push(response)
       life.controllerEnd.send(response)
     }
