@@ -41,5 +41,5 @@ export function claimTopicId(
     )
   }
   const file = path.join(directory, partitionMetadataFileName)
-  replaceFile(fs, file, `version: 0\ntopic_id: ${topicId}\n`, { durable })
+  replaceFile(fs, file, `version: 0\ntopic_id: ${topicId}`, { durable })
 }

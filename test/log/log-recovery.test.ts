@@ -350,7 +350,7 @@ describe('the topic id', () => {
     const topicId = 'AAAAAAAAAAAAAAAAAAAAAQ'
     openLog({ directory, topicId }).close()
     const text = fs.readFileSync(path.join(directory, 'partition.metadata'), 'utf8')
-    expect(text).toBe(`version: 0\ntopic_id: ${topicId}\n`)
+    expect(text).toBe(`version: 0\ntopic_id: ${topicId}`)
     openLog({ directory, topicId }).close()
     expect(() => openLog({ directory, topicId: 'AAAAAAAAAAAAAAAAAAAAAg' })).toThrow(
       expect.objectContaining({ code: 'INCONSISTENT_TOPIC_ID' }),

@@ -1,6 +1,9 @@
+import fs from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import { readLeaderEpochs } from '../../src/log/leader-epochs.ts'
+import { recoverLog } from '../../src/log/log-recovery.ts'
 import {
   labels,
   recordsIn,
@@ -102,6 +105,25 @@ describe('conformance 95: truncateTo', () => {
     expect(log.segmentCount).toBe(1)
     log.append(runOfRecords([textRecord('x', 1_101)]), 0)
     expect(log.segmentCount).toBe(2)
+  })
+
+  it('leaves indexes as they would be made from what is left', () => {
+    const directory = temporaryDirectory()
+    const log = openLog({ directory, config: { segmentBytes: 1e6 } })
+    const append = (count: number, firstMs: number) => {
+      for (let at = 0; at < count; at += 1) {
+        log.append(runOfRecords([textRecord('some text', firstMs + at)]), 0)
+      }
+    }
+    append(30, 1_000)
+    log.truncateTo(11)
+    append(30, 500)
+    log.close()
+    const name = `${'0'.repeat(20)}.timeindex`
+    const written = fs.readFileSync(path.join(directory, name))
+    recoverLog(directory, { recoveryPoint: 0, logStartOffset: 0, config: log.config })
+    expect(written).toEqual(fs.readFileSync(path.join(directory, name)))
+    expect(Number(written.readBigInt64BE(written.length - 12))).toBe(1_010)
   })
 
   it('conformance 87: of an emptied segment leads to no roll by a full index', () => {
