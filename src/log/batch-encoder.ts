@@ -4,6 +4,7 @@
  */
 import { TidemarkError } from '../errors.ts'
 import { invariant } from '../invariant.ts'
+import { type Compression, compressions } from './batch-header.ts'
 import {
   attributeBit,
   batchField,
@@ -12,9 +13,9 @@ import {
   batchOverheadBytes,
 } from './batch-layout.ts'
 import type { BatchMemory } from './batch-memory.ts'
+import { compressRecords } from './codec.ts'
 import { crc32c } from './crc32c.ts'
 import { writeInt64 } from './int64.ts'
-import { compressLz4 } from './lz4-frame.ts'
 import { payloadCopies } from './payload-copies.ts'
 import {
   headersSize,
@@ -27,7 +28,7 @@ import { varintSize, varlongMagnitudeMax, writeVarint, writeVarlong } from './va
 
 export interface BatchOptions {
   /** A batch that compression doesn't make smaller is stored without. */
-  readonly compression: 'none' | 'lz4'
+  readonly compression: Compression
   /** -1: not idempotent. */
   readonly producerId?: number
   readonly producerEpoch?: number
@@ -36,7 +37,6 @@ export interface BatchOptions {
   readonly control?: boolean
 }
 
-const lz4Codec = 3
 /** Below this a loop is quicker than a call. */
 const copyLoopBytesMax = 24
 /** So that the difference of any two is written exactly. */
@@ -134,7 +134,11 @@ export class BatchEncoder {
     return this.#bytes
   }
 
-  /** Completes the batch, CRC last, and returns its bytes; 0 when it has no record. */
+  /**
+   * Completes the batch, CRC last, and returns its bytes; 0 when it has no record.
+   *
+   * @throws {TidemarkError} UNSUPPORTED_VERSION when the codec's library does not load here.
+   */
   finish(): number {
     const memory = this.#memory
     invariant(memory !== undefined, 'a batch must have been begun')
@@ -142,14 +146,15 @@ export class BatchEncoder {
     if (this.#recordCount === 0) return 0
     let codec = 0
     let size = this.sizeBytes
-    if (this.#options.compression === 'lz4') {
-      const frame = compressLz4(this.#staging, 0, this.#at)
-      const smaller = frame.length < this.#at
-      const source = smaller ? frame : this.#staging.subarray(0, this.#at)
+    const { compression } = this.#options
+    if (compression !== 'none') {
+      const block = compressRecords(compression, this.#staging, 0, this.#at)
+      const smaller = block.length < this.#at
+      const source = smaller ? block : this.#staging.subarray(0, this.#at)
       memory.bytes.set(source, this.#position + batchOverheadBytes)
       payloadCopies.bytes += source.length
       size = batchOverheadBytes + source.length
-      codec = smaller ? lz4Codec : 0
+      codec = smaller ? compressions.indexOf(compression) : 0
     }
     this.#writeHeader(memory, size, codec)
     return size

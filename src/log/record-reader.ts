@@ -2,7 +2,6 @@
  * Reads the records of one batch. Every length and number in the bytes is checked before it is
  * used: a batch of any content yields its records or one typed error.
  */
-import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import {
   attributesAt,
@@ -16,7 +15,7 @@ import {
 } from './batch-header.ts'
 import { attributeBit, batchOverheadBytes, recordBytesMin } from './batch-layout.ts'
 import type { BatchMemory } from './batch-memory.ts'
-import { decompressLz4 } from './lz4-frame.ts'
+import { decompressRecords } from './codec.ts'
 import type { LogRecord, RecordHeader } from './record.ts'
 import { VarintCursor } from './varint.ts'
 
@@ -42,8 +41,8 @@ export interface RecordPlace {
  * Calls `visit` for each record of the batch at `position`, whose header must have been checked. A
  * record is only shown after it was checked whole.
  *
- * @throws {TidemarkError} CORRUPT_MESSAGE naming the position; UNSUPPORTED_VERSION for a codec that
- *   isn't read yet.
+ * @throws {TidemarkError} CORRUPT_MESSAGE naming the position; UNSUPPORTED_VERSION for a codec
+ *   whose library does not load here.
  */
 export function forEachRecord(
   memory: BatchMemory,
@@ -115,14 +114,9 @@ function openRecords(memory: BatchMemory, position: number): VarintCursor {
   let cursor: VarintCursor
   if (compression === 'none') {
     cursor = new VarintCursor(memory.bytes, start, end)
-  } else if (compression === 'lz4') {
-    const bytes = decompressLz4(memory.bytes, start, end, limits.batchBytesMax)
-    cursor = new VarintCursor(bytes, 0, bytes.length)
   } else {
-    throw new TidemarkError(
-      'UNSUPPORTED_VERSION',
-      `batch at ${position}: records compressed with ${compression} are not read yet`,
-    )
+    const bytes = decompressRecords(compression, memory.bytes, start, end, limits.batchBytesMax)
+    cursor = new VarintCursor(bytes, 0, bytes.length)
   }
   if (recordCount * recordBytesMin > cursor.end - cursor.position) {
     throw cursor.corrupt(`${recordCount} records stated in ${cursor.end - cursor.position} bytes`)

@@ -83,25 +83,29 @@ describe('batches that Kafka wrote', () => {
     },
   )
 
-  it.each(['codec-none-0', 'codec-lz4-0', 'rolled-0'])(
-    'hold what was produced: %s',
-    (partition) => {
-      const read = segments
-        .filter(({ name }) => dirname(name) === partition)
-        .flatMap(({ name, batches }) => {
-          const memory = fixtureMemory(name)
-          return batches!.flatMap(({ position }) => [...readRecords(memory, position)])
-        })
-      expect(read.map(({ offset }) => offset)).toEqual(produced.map((_, offset) => offset))
-      expect(
-        read.map(({ key, value, headers }) => ({
-          key: text(key),
-          value: text(value),
-          headers: headers.map((header) => ({ key: header.key, value: text(header.value) })),
-        })),
-      ).toEqual(produced)
-    },
-  )
+  it.each([
+    'codec-none-0',
+    'codec-gzip-0',
+    'codec-snappy-0',
+    'codec-lz4-0',
+    'codec-zstd-0',
+    'rolled-0',
+  ])('hold what was produced: %s', (partition) => {
+    const read = segments
+      .filter(({ name }) => dirname(name) === partition)
+      .flatMap(({ name, batches }) => {
+        const memory = fixtureMemory(name)
+        return batches!.flatMap(({ position }) => [...readRecords(memory, position)])
+      })
+    expect(read.map(({ offset }) => offset)).toEqual(produced.map((_, offset) => offset))
+    expect(
+      read.map(({ key, value, headers }) => ({
+        key: text(key),
+        value: text(value),
+        headers: headers.map((header) => ({ key: header.key, value: text(header.value) })),
+      })),
+    ).toEqual(produced)
+  })
 })
 
 describe('a partition directory that Kafka wrote', () => {

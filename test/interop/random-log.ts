@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock } from '../../src/clock.ts'
 import { BatchEncoder } from '../../src/log/batch-encoder.ts'
-import { sizeInBytesAt } from '../../src/log/batch-header.ts'
+import { compressions, sizeInBytesAt } from '../../src/log/batch-header.ts'
 import { type BatchRun, batchMemory } from '../../src/log/batch-memory.ts'
 import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
@@ -118,7 +118,8 @@ function appendRun(writing: Writing): void {
   run.count = 0
   for (let batch = 0; batch <= random(batchesPerRunMax); batch += 1) {
     if (batch === batchesPerRunMax) break
-    const compression = random(3) === 0 ? 'lz4' : 'none'
+    // Two of three without.
+    const compression = compressions[Math.max(0, random(12) - 7)]!
     batchBases.push(first + added.length)
     encoder.begin(run.memory, position, batchBytesMax, { compression })
     for (let count = 1 + random(12); count > 0; count -= 1) {

@@ -49,26 +49,29 @@ function memoryOf(bytes: number): BatchMemory {
   return batchMemory(new SharedArrayBuffer(bytes))
 }
 
-describe.each(['none', 'lz4'] as const)('with compression %s', (compression) => {
-  it('records come back as they went in, within the bound', () => {
-    fc.assert(
-      fc.property(records, (input) => {
-        const memory = encodeBatch(input, { compression })
-        expect(memory.bytes.length).toBeLessThanOrEqual(batchSizeBound(input))
-        expect(sizeInBytesAt(memory, 0)).toBe(memory.bytes.length)
-        expect(checkBatch(memory, 0, memory.bytes.length)).toBeUndefined()
-        stampBatch(memory, 0, 1_000, 1)
-        const output = [...readRecords(memory, 0)]
-        expect(output.map(plain)).toEqual(input.map(plain))
-        expect(output.map(({ offset }) => offset)).toEqual(input.map((_, at) => 1_000 + at))
-        expect(recordCountAt(memory, 0)).toBe(input.length)
-        expect(lastOffsetDeltaAt(memory, 0)).toBe(input.length - 1)
-        const newest = Math.max(...input.map(({ timestampMs }) => timestampMs))
-        expect(maxTimestampAt(memory, 0)).toBe(newest)
-      }),
-    )
-  })
-})
+describe.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const)(
+  'with compression %s',
+  (compression) => {
+    it('records come back as they went in, within the bound', () => {
+      fc.assert(
+        fc.property(records, (input) => {
+          const memory = encodeBatch(input, { compression })
+          expect(memory.bytes.length).toBeLessThanOrEqual(batchSizeBound(input))
+          expect(sizeInBytesAt(memory, 0)).toBe(memory.bytes.length)
+          expect(checkBatch(memory, 0, memory.bytes.length)).toBeUndefined()
+          stampBatch(memory, 0, 1_000, 1)
+          const output = [...readRecords(memory, 0)]
+          expect(output.map(plain)).toEqual(input.map(plain))
+          expect(output.map(({ offset }) => offset)).toEqual(input.map((_, at) => 1_000 + at))
+          expect(recordCountAt(memory, 0)).toBe(input.length)
+          expect(lastOffsetDeltaAt(memory, 0)).toBe(input.length - 1)
+          const newest = Math.max(...input.map(({ timestampMs }) => timestampMs))
+          expect(maxTimestampAt(memory, 0)).toBe(newest)
+        }),
+      )
+    })
+  },
+)
 
 describe('room', () => {
   it('is exact: the bound fits, one byte less does not, and then nothing has changed', () => {
