@@ -1,6 +1,8 @@
 /** Public names of `tidemark`. */
 export type { ConsumeOptions } from './client/consumer.ts'
-export type { Producer, ProducerOptions, RecordMetadata, SendRecord } from './client/producer.ts'
+export type { Producer, RecordMetadata } from './client/producer.ts'
+export type { ProducerOptions } from './client/producer-options.ts'
+export type { SendRecord } from './client/producer-record.ts'
 export { Cluster, type ClusterOptions, type CreateTopicOptions } from './cluster.ts'
 export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
 export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'

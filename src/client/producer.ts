@@ -6,40 +6,17 @@
  * Order: records of one partition are appended in the order of `send`, unless a batch was refused and had
  * to be sent again while a later one was accepted (as with Kafka's producer without idempotence).
  */
-import { errorCodeOf, TidemarkError } from '../errors.ts'
+import { errorCodeOf, isTidemarkError, TidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
+import { invariant } from '../invariant.ts'
 import { BatchEncoder } from '../log/batch-encoder.ts'
-import { batchSizeBound, type ProduceRecord, type RecordHeader } from '../log/record.ts'
+import { batchOverheadBytes } from '../log/batch-layout.ts'
+import type { ProduceRecord } from '../log/record.ts'
 import type { RingProducer } from '../workers/ring-producer.ts'
 import { partitionForKey } from './partitioner.ts'
+import { checkedProducerOptions, type ProducerOptions } from './producer-options.ts'
+import { type SendRecord, sizeInBatch, toProduceRecord } from './producer-record.ts'
 import type { WakeLoop } from './wake-loop.ts'
-
-export interface ProducerOptions {
-  /** `'all'`: every in-sync replica has it (default); 1: the leader has it; 0: handed over. */
-  readonly acks?: 0 | 1 | 'all'
-  /** How long a batch waits for more records, ms (default 0: until the end of this turn of the event loop). */
-  readonly lingerMs?: number
-  /** A batch is sent when it has this many bytes (default 16384). */
-  readonly batchBytes?: number
-  readonly compression?: 'none' | 'lz4'
-  /** Leader's time for an acks=all batch, ms (default 30000). */
-  readonly requestTimeoutMs?: number
-  /** Refused batches are sent again for so long, ms (default 120000). */
-  readonly deliveryTimeoutMs?: number
-  /** `send` waits while so many bytes are buffered (default 32 MiB). */
-  readonly bufferBytes?: number
-}
-
-export interface SendRecord {
-  readonly topic: string
-  /** Default: by the key's hash as Kafka's producer does it, without a key in turn. */
-  readonly partition?: number
-  readonly key?: Uint8Array | string | null
-  readonly value: Uint8Array | string | null
-  readonly headers?: readonly RecordHeader[]
-  /** Milliseconds since 1970; default now. */
-  readonly timestampMs?: number
-}
 
 export interface RecordMetadata {
   readonly topic: string
@@ -63,10 +40,17 @@ interface Batch {
   readonly partition: number
   readonly index: PartitionIndex
   readonly pending: Pending[]
+  /** Batches of a partition leave in this order. */
+  readonly order: number
   readonly deadlineMs: number
+  /** Exactly what it takes without compression. */
   bytes: number
   /** Not before: linger, or back-off after a refusal. */
   dueAtMs: number
+  /** It was handed over once: it takes no more records, and keeps its back-off. */
+  isSealed: boolean
+  /** Its records have been answered. */
+  isSettled: boolean
 }
 
 /** The batch is certainly not in the log: it may be sent again without a duplicate. */
@@ -90,8 +74,11 @@ export class Producer {
   readonly #poll: () => void
   readonly #release: () => void
   #bufferedBytes = 0
+  #batches = 0
   #timer: NodeJS.Timeout | undefined
   #isTicking = false
+  /** `send` is refused from the first moment of `close`. */
+  #isClosing = false
   #isClosed = false
 
   /** Made by `Cluster.producer`. */
@@ -111,7 +98,7 @@ export class Producer {
     this.#nowMs = parts.nowMs
     this.#poll = parts.poll
     this.#release = parts.onClosed
-    this.#options = checkedOptions(parts.options, parts.ring.batchBytesMax)
+    this.#options = checkedProducerOptions(parts.options, parts.ring.batchBytesMax)
   }
 
   /**
@@ -121,34 +108,37 @@ export class Producer {
    *   leader answers; REQUEST_TIMED_OUT and NETWORK_EXCEPTION when the outcome is unknown; BROKER_CLOSED
    */
   async send(input: SendRecord): Promise<RecordMetadata> {
-    while (this.#bufferedBytes >= this.#options.bufferBytes && !this.#isClosed) {
+    const record = toProduceRecord(input, this.#nowMs())
+    while (this.#bufferedBytes >= this.#options.bufferBytes && !this.#isClosing) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
-    if (this.#isClosed) throw new TidemarkError('BROKER_CLOSED', 'the producer is closed')
-    const record = toRecord(input, this.#nowMs())
+    if (this.#isClosing) throw new TidemarkError('BROKER_CLOSED', 'the producer is closed')
     const { partition, index } = this.#place(input, record)
-    const bytes = batchSizeBound([record])
+    const bytes = batchOverheadBytes + sizeInBatch(record, 0, record.timestampMs)
     if (bytes > this.#ring.batchBytesMax) {
       const detail = `record of ${bytes} bytes: at most ${this.#ring.batchBytesMax}`
       throw new TidemarkError('RECORD_TOO_LARGE', detail)
     }
     return new Promise((resolve, reject) => {
-      this.#enqueue(input.topic, partition, index, bytes, { record, resolve, reject })
+      this.#enqueue(input.topic, partition, index, { record, resolve, reject })
     })
   }
 
   /** Sends what is waiting and resolves when everything sent so far has been answered. */
   async flush(): Promise<void> {
-    for (const queue of this.#queues.values()) for (const batch of queue) batch.dueAtMs = 0
+    const queued = [...this.#queues.values()].flat()
+    const batches = [...this.#inFlight.values(), ...queued]
+    for (const batch of queued) if (!batch.isSealed) batch.dueAtMs = 0
     this.#progress()
-    while (this.#queues.size > 0 || this.#inFlight.size > 0) {
+    while (batches.some(({ isSettled }) => !isSettled)) {
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
 
-  /** Flushes and closes; later calls of `send` are refused. */
+  /** Flushes and closes; calls of `send` that come later, or wait for room, are refused. */
   async close(): Promise<void> {
-    if (this.#isClosed) return
+    this.#isClosing = true
+    this.#wakeRoomWaiters()
     await this.flush()
     this.abort()
   }
@@ -156,6 +146,7 @@ export class Producer {
   /** Closes at once: whatever is unanswered fails with BROKER_CLOSED. */
   abort(): void {
     if (this.#isClosed) return
+    this.#isClosing = true
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.#wakeLoop.remove(this.#onWake)
@@ -164,6 +155,7 @@ export class Producer {
     this.#inFlight.clear()
     this.#queues.clear()
     for (const batch of batches) this.#fail(batch, error)
+    this.#wakeRoomWaiters()
     this.#release()
   }
 
@@ -202,32 +194,44 @@ export class Producer {
     return next
   }
 
-  #enqueue(
-    topic: string,
-    partition: number,
-    index: PartitionIndex,
-    bytes: number,
-    item: Pending,
-  ): void {
+  #enqueue(topic: string, partition: number, index: PartitionIndex, item: Pending): void {
     let queue = this.#queues.get(index)
     if (queue === undefined) {
       queue = []
       this.#queues.set(index, queue)
     }
+    const { record } = item
+    const { batchBytes } = this.#options
     let batch = queue.at(-1)
-    if (batch === undefined || batch.bytes + bytes > this.#options.batchBytes) {
-      if (batch !== undefined) batch.dueAtMs = Math.min(batch.dueAtMs, this.#nowMs())
+    let bytes = batch === undefined ? 0 : sizeAfter(batch, record)
+    if (batch === undefined || batch.isSealed || batch.bytes + bytes > batchBytes) {
       const nowMs = this.#nowMs()
-      const deadlineMs = nowMs + this.#options.deliveryTimeoutMs
-      const dueAtMs = nowMs + this.#options.lingerMs
-      batch = { topic, partition, index, pending: [], deadlineMs, bytes: 0, dueAtMs }
+      if (batch?.isSealed === false) batch.dueAtMs = Math.min(batch.dueAtMs, nowMs)
+      batch = this.#newBatch(topic, partition, index, nowMs)
+      bytes = sizeAfter(batch, record)
       queue.push(batch)
     }
     batch.pending.push(item)
     batch.bytes += bytes
     this.#bufferedBytes += bytes + recordOverheadBytes
-    if (batch.bytes >= this.#options.batchBytes) batch.dueAtMs = 0
+    if (batch.bytes >= batchBytes) batch.dueAtMs = 0
     this.#schedule()
+  }
+
+  #newBatch(topic: string, partition: number, index: PartitionIndex, nowMs: number): Batch {
+    this.#bufferedBytes += batchOverheadBytes
+    return {
+      topic,
+      partition,
+      index,
+      pending: [],
+      order: this.#batches++,
+      deadlineMs: nowMs + this.#options.deliveryTimeoutMs,
+      bytes: batchOverheadBytes,
+      dueAtMs: nowMs + this.#options.lingerMs,
+      isSealed: false,
+      isSettled: false,
+    }
   }
 
   /** At the end of this turn for what is due, by timer for the rest. */
@@ -271,17 +275,34 @@ export class Producer {
       return true
     }
     const ring = this.#ring
-    const bound = batchSizeBound(batch.pending.map(({ record }) => record))
-    if (ring.tryClaim(batch.index, bound) !== 'claimed') return false
-    const { compression, requestTimeoutMs } = this.#options
-    this.#encoder.begin(ring.claimMemory, ring.claimPosition, bound, { compression })
-    for (const { record } of batch.pending) this.#encoder.tryAppend(record)
-    const bytes = this.#encoder.finish()
+    if (ring.tryClaim(batch.index, batch.bytes) !== 'claimed') return false
+    batch.isSealed = true
+    const bytes = this.#encode(batch)
+    if (bytes < 0) return true
     const acks = this.#options.acks === 'all' ? -1 : this.#options.acks
-    const ticket = ring.commit(batch.index, bytes, acks, requestTimeoutMs)
+    const ticket = ring.commit(batch.index, bytes, acks, this.#options.requestTimeoutMs)
     if (acks === 0) this.#complete(batch, -1)
     else this.#inFlight.set(ticket, batch)
     return true
+  }
+
+  /** Into the claim. @returns bytes; -1: it failed, with its records, and the claim was given back */
+  #encode(batch: Batch): number {
+    const ring = this.#ring
+    const { compression } = this.#options
+    try {
+      this.#encoder.begin(ring.claimMemory, ring.claimPosition, batch.bytes, { compression })
+      for (const { record } of batch.pending) {
+        const fits = this.#encoder.tryAppend(record)
+        invariant(fits, 'a batch has the size that was worked out for it')
+      }
+      return this.#encoder.finish()
+    } catch (error) {
+      this.#encoder.abandon()
+      ring.abort()
+      this.#fail(batch, asTidemarkError(error))
+      return -1
+    }
   }
 
   #refused(batch: Batch, error: TidemarkError): void {
@@ -294,7 +315,7 @@ export class Producer {
     const queue = this.#queues.get(batch.index)
     if (queue === undefined) this.#queues.set(batch.index, [batch])
     else {
-      const at = queue.findIndex((other) => other.deadlineMs >= batch.deadlineMs)
+      const at = queue.findIndex((other) => other.order > batch.order)
       queue.splice(at < 0 ? queue.length : at, 0, batch)
     }
     this.#schedule()
@@ -315,54 +336,22 @@ export class Producer {
   }
 
   #giveBack(batch: Batch): void {
+    batch.isSettled = true
     this.#bufferedBytes -= batch.bytes + batch.pending.length * recordOverheadBytes
-    if (this.#bufferedBytes >= this.#options.bufferBytes && !this.#isClosed) return
+    if (this.#bufferedBytes < this.#options.bufferBytes) this.#wakeRoomWaiters()
+  }
+
+  #wakeRoomWaiters(): void {
     for (const resolve of this.#roomWaiters.splice(0)) resolve()
   }
 }
 
-function checkedOptions(
-  options: ProducerOptions,
-  batchBytesMax: number,
-): Required<ProducerOptions> {
-  const checked = {
-    acks: 'all' as const,
-    lingerMs: 0,
-    batchBytes: 16_384,
-    compression: 'none' as const,
-    requestTimeoutMs: 30_000,
-    deliveryTimeoutMs: 120_000,
-    bufferBytes: 32 * 1024 * 1024,
-    ...options,
-  }
-  const { acks, batchBytes } = checked
-  if (acks !== 0 && acks !== 1 && acks !== 'all') {
-    throw new TidemarkError(
-      'INVALID_REQUIRED_ACKS',
-      `acks = ${String(acks)}: allowed are 0, 1, all`,
-    )
-  }
-  for (const [name, value] of Object.entries(checked)) {
-    if (typeof value === 'number' && !(value >= 0)) {
-      throw new TidemarkError('INVALID_ARGUMENT', `${name} = ${value}: must not be negative`)
-    }
-  }
-  if (batchBytes > batchBytesMax) {
-    const detail = `batchBytes = ${batchBytes}: at most ${batchBytesMax}, a quarter of the ring`
-    throw new TidemarkError('INVALID_ARGUMENT', detail)
-  }
-  return checked
+/** What the batch grows by with one more record. */
+function sizeAfter({ pending }: Batch, record: ProduceRecord): number {
+  return sizeInBatch(record, pending.length, pending[0]?.record.timestampMs ?? record.timestampMs)
 }
 
-function toRecord(input: SendRecord, nowMs: number): ProduceRecord {
-  const record = {
-    key: toBytes(input.key ?? null),
-    value: toBytes(input.value),
-    timestampMs: Math.floor(input.timestampMs ?? nowMs),
-  }
-  return input.headers === undefined ? record : { ...record, headers: input.headers }
-}
-
-function toBytes(value: Uint8Array | string | null): Uint8Array | null {
-  return typeof value === 'string' ? Buffer.from(value) : value
+function asTidemarkError(error: unknown): TidemarkError {
+  if (isTidemarkError(error)) return error
+  return new TidemarkError('UNKNOWN_SERVER_ERROR', { detail: String(error), cause: error })
 }
