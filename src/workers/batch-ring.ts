@@ -36,6 +36,8 @@ const publishedWord = 2 * cacheLineWords
 const closedWord = 3 * cacheLineWords
 const eraWord = 3 * cacheLineWords + 1
 const intentBase = 4 * cacheLineWords
+/** Word of an intent that says that its producer's thread has ended. */
+const intentDead = 2
 const controlWords = intentBase + limits.producersMax * cacheLineWords
 
 /** Words of a frame's header, Int32 in the machine's byte order. */
@@ -179,46 +181,82 @@ export class BatchRing {
 
   /**
    * Turns what a dead producer had claimed and not committed into padding. Callable only when its thread
-   * has ended. Its intent names a range that it may or may not have won: it won exactly if the tail has
-   * passed the range's start and the first unit without a state at or after that start is not inside a
-   * range that a living producer names.
+   * has ended, and again until `needsRepair` says no: a living producer that names the same place must
+   * have moved on first, and other dead ones must be known as such.
+   *
+   * Its intent names a range that it may or may not have won. A place without a state between limit and
+   * tail belongs to one of those who name it. Among dead ones it is the shortest whose end is the end of a
+   * claim, for no other end ever was the tail.
    *
    * @returns whether padding was written
    */
   repairAfterDeath(producerSlot: number): boolean {
     const intent = intentBase + producerSlot * cacheLineWords
-    const start = Atomics.load(this.#control, intent)
-    const units = Atomics.load(this.#control, intent + 1)
-    if (units === 0) return false
-    const claimed = ((this.tail - start) | 0) > 0 && ((start - this.limit) | 0) >= 0
-    const heldByAnother = claimed && this.#isNamedByAnother(producerSlot, start)
-    if (!claimed) Atomics.store(this.#control, intent + 1, 0)
-    if (!claimed || heldByAnother) return false
-    Atomics.store(this.#control, intent + 1, 0)
-    let at = start
-    let left = units
-    const first = Atomics.load(this.#states, at & this.#mask)
-    if (first < 0 && -first < left) {
-      at = (at - first) | 0
-      left += first
-    } else if (first !== 0) return false
-    if (Atomics.load(this.#states, at & this.#mask) !== 0) return false
-    const roomToEnd = this.capacityUnits - (at & this.#mask)
-    if (roomToEnd < left) {
-      Atomics.store(this.#states, (at + roomToEnd) & this.#mask, -(left - roomToEnd))
-      left = roomToEnd
+    Atomics.store(this.#control, intent + intentDead, 1)
+    if (Atomics.load(this.#control, intent + 1) === 0) return this.#settleDead(producerSlot)
+    const hole = this.#holeOf(producerSlot)
+    const isWon =
+      this.stateAt(hole) === 0 &&
+      unitsBetween(this.limit, hole) >= 0 &&
+      unitsBetween(hole, this.tail) > 0
+    if (!isWon) return this.#settleDead(producerSlot)
+    let units = 0
+    for (let slot = 0; slot < limits.producersMax; slot++) {
+      const other = intentBase + slot * cacheLineWords
+      if (Atomics.load(this.#control, other + 1) === 0 || this.#holeOf(slot) !== hole) continue
+      if (Atomics.load(this.#control, other + intentDead) === 0) return false
+      const end = this.#intentEnd(slot)
+      const length = unitsBetween(hole, end)
+      if (this.#isClaimEnd(end) && (units === 0 || length < units)) units = length
     }
-    Atomics.store(this.#states, at & this.#mask, -left)
-    return true
+    invariant(units > 0, 'a claim has an end')
+    this.#writePadding(hole, units)
+    return !this.#settleDead(producerSlot)
   }
 
-  #isNamedByAnother(producerSlot: number, start: number): boolean {
+  /** Whether `repairAfterDeath` of a dead producer must be called again. */
+  needsRepair(producerSlot: number): boolean {
+    return Atomics.load(this.#control, intentBase + producerSlot * cacheLineWords + 1) !== 0
+  }
+
+  #settleDead(producerSlot: number): false {
+    const intent = intentBase + producerSlot * cacheLineWords
+    Atomics.store(this.#control, intent + 1, 0)
+    Atomics.store(this.#control, intent + intentDead, 0)
+    return false
+  }
+
+  #intentEnd(slot: number): number {
+    const intent = intentBase + slot * cacheLineWords
+    return (Atomics.load(this.#control, intent) + Atomics.load(this.#control, intent + 1)) | 0
+  }
+
+  /** Where the state of what a producer claims would be missing: behind its padding, if that is written. */
+  #holeOf(slot: number): number {
+    const intent = intentBase + slot * cacheLineWords
+    const start = Atomics.load(this.#control, intent)
+    const units = Atomics.load(this.#control, intent + 1)
+    const padding = this.capacityUnits - (start & this.#mask)
+    const isPadded = padding < units && this.stateAt(start) === -padding
+    return isPadded ? (start + padding) | 0 : start
+  }
+
+  /** Only ends of claims are the tail, the place of a state, or named as the start of another claim. */
+  #isClaimEnd(position: number): boolean {
+    if (position === this.tail || this.stateAt(position) !== 0) return true
     for (let slot = 0; slot < limits.producersMax; slot++) {
       const intent = intentBase + slot * cacheLineWords
-      if (slot === producerSlot || Atomics.load(this.#control, intent + 1) === 0) continue
-      if (Atomics.load(this.#control, intent) === start) return true
+      if (Atomics.load(this.#control, intent + 1) === 0) continue
+      if (Atomics.load(this.#control, intent) === position) return true
     }
     return false
+  }
+
+  /** The later part first: the leader goes on as soon as it sees the earlier. */
+  #writePadding(position: number, units: number): void {
+    const roomToEnd = this.capacityUnits - (position & this.#mask)
+    if (roomToEnd < units) Atomics.store(this.#states, 0, roomToEnd - units)
+    Atomics.store(this.#states, position & this.#mask, -Math.min(units, roomToEnd))
   }
 
   // ── leader and followers ─────────────────────────────────────────────────────────────────────
