@@ -75,6 +75,8 @@ export class Cluster {
   readonly #producers = new Set<Producer>()
   readonly #ring: RingProducer
   readonly #wakeLoop: WakeLoop
+  /** Aborted when `close` is called. */
+  readonly #closed = new AbortController()
   #controller!: ControllerHost
   #client!: ControllerClient
   #brokers: BrokerHost[] = []
@@ -202,6 +204,7 @@ export class Cluster {
       wakeLoop: this.#wakeLoop,
       brokerDirectory: (id) => this.brokerDirectory(id),
       watchWord: this.board.clientWatchWord(clientSlot.application),
+      closed: this.#closed.signal,
       options,
     })
   }
@@ -322,6 +325,7 @@ export class Cluster {
   }
 
   async #close(): Promise<void> {
+    this.#closed.abort()
     for (const producer of [...this.#producers]) producer.abort()
     const running = this.#brokers.filter((host) => host.isRunning)
     const clean = new Set<BrokerHost>()

@@ -36,14 +36,26 @@ export interface ConsumerParts {
   readonly brokerDirectory: (broker: BrokerId) => string
   /** Word that tells leaders somebody waits for high watermarks; counted. */
   readonly watchWord: number
+  /** Aborted when the cluster closes. */
+  readonly closed: AbortSignal
   readonly options: ConsumeOptions
 }
 
 const positionsMax = 65_536
 const leaderRetryMs = 10
 
-/** Made by `Cluster.consume`. @throws {TidemarkError} OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE */
-export async function* consume(parts: ConsumerParts): AsyncGenerator<LogRecord, void, undefined> {
+/**
+ * Made by `Cluster.consume`.
+ *
+ * @throws {TidemarkError} INVALID_ARGUMENT at once; while iterating OFFSET_OUT_OF_RANGE,
+ *   CORRUPT_MESSAGE, and BROKER_CLOSED when the cluster closes
+ */
+export function consume(parts: ConsumerParts): AsyncGenerator<LogRecord, void, undefined> {
+  checkOptions(parts.options)
+  return recordsOf(parts)
+}
+
+async function* recordsOf(parts: ConsumerParts): AsyncGenerator<LogRecord, void, undefined> {
   const { options } = parts
   const until = options.until ?? Number.POSITIVE_INFINITY
   const reading = new PartitionReading(parts)
@@ -88,15 +100,7 @@ class PartitionReading {
     const { from } = this.#parts.options
     if (from === undefined || from === 'earliest') return 0
     await this.#findLeader()
-    const highWatermark = this.#highWatermark()
-    if (from === 'latest') return highWatermark
-    if (!Number.isInteger(from) || from < 0) {
-      throw new TidemarkError(
-        'INVALID_ARGUMENT',
-        `from = ${from}: an offset from 0, earliest, latest`,
-      )
-    }
-    return from
+    return from === 'latest' ? this.#highWatermark() : from
   }
 
   /** Records from `offset` on, or undefined when it was worth waiting and trying again. */
@@ -151,6 +155,7 @@ class PartitionReading {
   async #findLeader(): Promise<void> {
     const { board, index, options } = this.#parts
     for (;;) {
+      this.#assertOpen()
       const leader = board.leader(index)
       if (leader === this.#leader) return
       if (leader > 0) {
@@ -174,8 +179,9 @@ class PartitionReading {
   /** Until the high watermark passes `offset`, the leader changes, or the reader is told to stop. */
   async #waitBeyond(offset: number): Promise<void> {
     const { board, index, wakeLoop, watchWord, options } = this.#parts
+    const { closed } = this.#parts
     const isOver = () => {
-      if (options.signal?.aborted === true) return true
+      if (options.signal?.aborted === true || closed.aborted) return true
       return board.leader(index) !== this.#leader || this.#highWatermark() > offset
     }
     Atomics.add(board.words, watchWord, 1)
@@ -185,9 +191,11 @@ class PartitionReading {
           if (!isOver()) return
           wakeLoop.remove(onWake)
           options.signal?.removeEventListener('abort', onWake)
+          closed.removeEventListener('abort', onWake)
           resolve()
         }
         options.signal?.addEventListener('abort', onWake)
+        closed.addEventListener('abort', onWake)
         wakeLoop.add(onWake)
         onWake()
       })
@@ -195,4 +203,26 @@ class PartitionReading {
       Atomics.sub(board.words, watchWord, 1)
     }
   }
+
+  #assertOpen(): void {
+    if (!this.#parts.closed.aborted) return
+    throw new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
+  }
+}
+
+function checkOptions({ from, until, readBytes }: ConsumeOptions): void {
+  const isOffset = typeof from === 'number' && Number.isSafeInteger(from) && from >= 0
+  if (from !== undefined && from !== 'earliest' && from !== 'latest' && !isOffset) {
+    throw badOption('from', from, 'an offset from 0, earliest, latest')
+  }
+  if (until !== undefined && !(until >= 0)) throw badOption('until', until, 'an offset from 0')
+  const isSize =
+    Number.isInteger(readBytes) && readBytes! >= 1 && readBytes! <= limits.batchBytesMax
+  if (readBytes !== undefined && !isSize) {
+    throw badOption('readBytes', readBytes, `a whole number from 1 to ${limits.batchBytesMax}`)
+  }
+}
+
+function badOption(name: string, value: unknown, allowed: string): TidemarkError {
+  return new TidemarkError('INVALID_ARGUMENT', `${name} = ${String(value)}: ${allowed}`)
 }

@@ -37,7 +37,9 @@ export class WakeLoop {
       const bell = this.#doorbell.read()
       for (const onWake of [...this.#listeners]) onWake()
       if (this.#listeners.size === 0) break
-      await this.#doorbell.parkAsync(bell, wakeMsMax)
+      // Rung meanwhile: no wait, but the event loop has its turn, or a busy bell would hold it up.
+      if (this.#doorbell.read() !== bell) await new Promise((resolve) => setImmediate(resolve))
+      else await this.#doorbell.parkAsync(bell, wakeMsMax)
     }
     this.#isRunning = false
   }
