@@ -215,4 +215,16 @@ describe('bytes in the ring', () => {
     expect(cluster.answer(ticket)).toMatchObject({ error: 'NONE', baseOffset: 0 })
     expect(batchMemory(ring.memory.bytes.buffer).bytes.length).toBe(ring.capacityUnits * 64)
   })
+
+  it('that are gone, because the ring was reset while it was read, hold no follower', () => {
+    const cluster = new WorkerCluster({ brokers: 2 })
+    cluster.run(50)
+    const ring = cluster.ring(1)
+    const { published } = ring
+    // What a follower sees that loaded the end before the states were cleared.
+    ring.publish((published + 10) | 0)
+    cluster.step(2)
+    ring.publish(published)
+    expect(cluster.logEndOffset(2)).toBe(0)
+  })
 })

@@ -101,6 +101,23 @@ describe('a follower whose thread ends', () => {
     expectSameLogs(cluster)
   })
 
+  it('rejoins the ISR of more partitions than change hands in one step', () => {
+    const cluster = new WorkerCluster({
+      assignments: Array.from({ length: 150 }, () => [1, 2, 3]),
+      partitionsMax: 150,
+    })
+    for (let partition = 0; partition < 150; partition += 2) cluster.produce(partition, 1)
+    cluster.settle()
+    cluster.kill(3)
+    cluster.run(50)
+    for (let partition = 0; partition < 150; partition += 3) cluster.produce(partition, 1)
+    cluster.start(3)
+    cluster.converge(3_000)
+    cluster.run(2_000)
+    expect(cluster.isConverged()).toBe(true)
+    expectSameLogs(cluster)
+  })
+
   it('rejoins though the metadata comes long before the answer to its registration', () => {
     const cluster = newCluster()
     for (let partition = 0; partition < 3; partition++) cluster.produce(partition, 3)
