@@ -13,10 +13,23 @@ import type { LogConfig } from './log-config.ts'
 /**
  * Leader's door: offsets and epochs are not set yet.
  *
- * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE
+ * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
+ *   FENCED_LEADER_EPOCH
  */
-export function checkLeaderRun(run: BatchRun, config: LogConfig): void {
+export function checkLeaderRun(
+  run: BatchRun,
+  config: LogConfig,
+  leaderEpoch: number,
+  latestEpoch: number,
+): void {
   const { memory, positions, count } = run
+  // Recovery takes batches of an epoch that goes back for the remains of a log cut off long ago.
+  if (leaderEpoch < latestEpoch && leaderEpoch >= 0) {
+    throw new TidemarkError(
+      'FENCED_LEADER_EPOCH',
+      `an append of leader epoch ${leaderEpoch} after epoch ${latestEpoch}`,
+    )
+  }
   for (let at = 0; at < count; at += 1) {
     checkFraming(run, at, config)
     const size = sizeInBytesAt(memory, positions[at])

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { TidemarkError } from '../errors.ts'
 import { readTextFile, replaceFile } from './checkpoint-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
+import { makeDirectoryDurably } from './make-directory.ts'
 import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
 import {
   type OffsetsByPartition,
@@ -71,7 +72,10 @@ export class LogDirectory {
     const mark = readTextFile(fs, file)
     this.cleanShutdown = mark !== undefined
     this.previousBrokerEpoch = brokerEpochOf(mark)
+    if (mark === undefined) return
     fs.remove(file)
+    // Before anything is written: a mark that came back after a crash would vouch for torn files.
+    fs.syncDirectory(this.directory)
   }
 
   /**
@@ -86,7 +90,7 @@ export class LogDirectory {
     const { directory } = options
     let lockFd = -1
     try {
-      fs.makeDirectory(directory)
+      makeDirectoryDurably(fs, directory)
       lockFd = fs.open(path.join(directory, lockFileName), 'create')
       if (!fs.tryLock(lockFd)) {
         throw new TidemarkError(

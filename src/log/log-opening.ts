@@ -9,6 +9,7 @@ import { type FileSystem, realFileSystem } from './file-system.ts'
 import { LeaderEpochs } from './leader-epochs.ts'
 import { checkLogConfig, type LogConfig } from './log-config.ts'
 import { recoverLog } from './log-recovery.ts'
+import { makeDirectoryDurably } from './make-directory.ts'
 import { OpenFiles } from './open-files.ts'
 import { claimTopicId } from './partition-metadata.ts'
 import { Segment } from './segment.ts'
@@ -30,6 +31,11 @@ export interface LogOptions {
   readonly fs?: FileSystem
   /** Whether the last owner ended properly, or recovery has run since. */
   readonly cleanShutdown: boolean
+  /**
+   * Whether that recovery is why `cleanShutdown` is true. What the last owner cut off may then still
+   * be on disk, so that the first flush has more to do.
+   */
+  readonly recovered?: boolean
   /** As last written down. Default: the log's end after a clean shutdown, else 0. */
   readonly recoveryPoint?: number
   readonly logStartOffset?: number
@@ -61,10 +67,9 @@ export function openLogFiles(options: LogOptions): OpenedLog {
 function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   const { directory, config, clock, topicId } = options
   const durable = config.flush.kind === 'batch'
-  if (!files.fs.isDirectory(directory)) {
-    files.fs.makeDirectory(directory)
-    if (durable) files.fs.syncDirectory(path.dirname(directory))
-  }
+  // Without `durable` the first flush makes the directory's own entry last.
+  if (durable) makeDirectoryDurably(files.fs, directory)
+  else if (!files.fs.isDirectory(directory)) files.fs.makeDirectory(directory)
   if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable)
   const start = options.logStartOffset ?? 0
   if (!options.cleanShutdown) recover(options, files, options.recoveryPoint ?? 0)
@@ -88,7 +93,8 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   leaderEpochs.truncateFromStart(logStartOffset)
   const unstated = options.cleanShutdown ? logEndOffset : 0
   const recoveryPoint = Math.min(options.recoveryPoint ?? unstated, logEndOffset)
-  if (recoveryPoint < logEndOffset || created) {
+  const isSynced = options.cleanShutdown && options.recovered !== true && loaded.whole && !created
+  if (recoveryPoint < logEndOffset || !isSynced) {
     row.markUnsynced(recoveryPoint)
     leaderEpochs.markUnflushed()
   }

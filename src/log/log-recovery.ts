@@ -108,20 +108,23 @@ class Recovery {
     let nextOffset = this.#segments[first]?.baseOffset ?? this.#options.logStartOffset
     for (let index = first; index < this.#segments.length; index += 1) {
       const segment = this.#segments[index]
-      if (segment.baseOffset < nextOffset) {
+      // Segments reach the disk in any order: after a hole nothing belongs to the log.
+      if (segment.baseOffset !== nextOffset) {
         this.#dropFrom(index)
         break
       }
       const fileBytes = segment.sizeBytes
-      const end = segment.rebuild(this.#options.config, true, (memory, position) => {
-        this.#noteEpoch(leaderEpochAt(memory, position), baseOffsetAt(memory, position))
-      })
+      const end = segment.rebuild(this.#options.config, true, (memory, position) =>
+        this.#noteEpoch(leaderEpochAt(memory, position), baseOffsetAt(memory, position)),
+      )
       nextOffset = end.nextOffset
       this.#segmentsScanned += 1
       this.#bytesScanned += fileBytes
       segment.seal(true)
       if (segment.sizeBytes < fileBytes) {
         this.#files.fs.truncate(segment.fd, segment.sizeBytes)
+        segment.dirty = true
+        segment.sync()
         this.#truncatedBytes += fileBytes - segment.sizeBytes
         this.#dropFrom(index + 1)
       }
@@ -150,9 +153,14 @@ class Recovery {
     }
   }
 
-  #noteEpoch(leaderEpoch: number, baseOffset: number): void {
+  /**
+   * False: a batch that a later one of the log had replaced already. A crash brings it back when it
+   * undoes a truncation and keeps what was written since.
+   */
+  #noteEpoch(leaderEpoch: number, baseOffset: number): boolean {
     const latest = this.#history.at(-1)?.leaderEpoch ?? -1
     if (leaderEpoch > latest) this.#history.push({ leaderEpoch, startOffset: baseOffset })
+    return leaderEpoch >= latest || leaderEpoch < 0
   }
 
   /** A segment that isn't read again still needs its index files. */
@@ -175,11 +183,13 @@ class Recovery {
 
   /** From the last on, so that a crash leaves a whole beginning. */
   #dropFrom(index: number): void {
+    if (index >= this.#segments.length) return
     for (const segment of this.#segments.splice(index).reverse()) {
       const file = segmentPath(this.#directory, segment.baseOffset, logSuffix)
       this.#truncatedBytes += this.#files.fs.sizeOf(file) ?? 0
       segment.remove()
     }
+    this.#files.fs.syncDirectory(this.#directory)
   }
 }
 

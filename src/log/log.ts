@@ -42,6 +42,11 @@ export class Log {
   readonly #row: SegmentRow
   #logStartOffset: number
   #logEndOffset: number
+  /**
+   * One past the last batch; below the log's end after a truncation within a batch. A new segment is
+   * named by it, so that segments follow each other without a hole and recovery knows one.
+   */
+  #dataEndOffset: number
   #recoveryPoint: number
   #lastFlushMs: number
   #failure: TidemarkError | undefined = undefined
@@ -60,6 +65,7 @@ export class Log {
     this.#row = opened.row
     this.#logStartOffset = opened.logStartOffset
     this.#logEndOffset = opened.logEndOffset
+    this.#dataEndOffset = opened.logEndOffset
     this.#recoveryPoint = opened.recoveryPoint
     this.#lastFlushMs = options.clock.nowMs()
   }
@@ -114,11 +120,11 @@ export class Log {
    * The caller has checked their CRC and records. If a check here fails, nothing has changed.
    *
    * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
-   *   KAFKA_STORAGE_ERROR
+   *   FENCED_LEADER_EPOCH for an epoch below the log's latest, KAFKA_STORAGE_ERROR
    */
   append(run: BatchRun, leaderEpoch: number): void {
     this.#assertWritable()
-    checkLeaderRun(run, this.config)
+    checkLeaderRun(run, this.config, leaderEpoch, this.leaderEpochs.latest)
     const { memory, positions, count } = run
     let offset = this.#logEndOffset
     for (let at = 0; at < count; at += 1) {
@@ -182,7 +188,9 @@ export class Log {
    * there.
    *
    * The recovery point goes back with it. Its checkpoint must be written before the log is appended
-   * to again, or a crash could leave bytes below it that never were on disk.
+   * to again, or a crash could leave bytes below it that never were on disk; after an opening that
+   * found the log shorter than its checkpoint likewise. The checkpoint of the log start must not
+   * stay above the log's end.
    *
    * @throws {TidemarkError} INVALID_ARGUMENT for a negative offset; KAFKA_STORAGE_ERROR
    */
@@ -198,9 +206,10 @@ export class Log {
       this.truncateFullyAndStartAt(offset)
       return true
     }
+    const isOnDisk = offset < this.#recoveryPoint
     this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
     this.#guarded(() => {
-      this.#row.truncateTo(offset)
+      this.#dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
       this.leaderEpochs.truncateFromEnd(offset)
     })
     this.#logEndOffset = offset
@@ -212,9 +221,11 @@ export class Log {
   truncateFullyAndStartAt(offset: number): void {
     this.#assertOffset(offset)
     this.#assertWritable()
+    const isOnDisk = this.#row.firstBaseOffset < this.#recoveryPoint
     this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
     this.#guarded(() => {
-      this.#row.restartAt(offset)
+      this.#row.restartAt(offset, isOnDisk)
+      this.#dataEndOffset = offset
       this.leaderEpochs.clear()
     })
     this.#logEndOffset = offset
@@ -282,6 +293,7 @@ export class Log {
   /** The one write. */
   #write(run: BatchRun): void {
     if (run.count === 0) return
+    this.#row.active.mark()
     try {
       this.#assignEpochs(run)
       this.#writeBatches(run)
@@ -296,7 +308,6 @@ export class Log {
   #writeBatches(run: BatchRun): void {
     const { memory, positions, count } = run
     let first = 0
-    this.#row.active.mark()
     for (let at = 0; at < count; at += 1) {
       const position = positions[at]
       const size = sizeInBytesAt(memory, position)
@@ -304,7 +315,8 @@ export class Log {
       const maxTimestampMs = maxTimestampAt(memory, position)
       if (this.#row.mustRollBefore(size, lastOffset, maxTimestampMs)) {
         this.#writeGroup(run, first, at)
-        this.#row.roll(this.#logEndOffset)
+        const isEmpty = this.#row.active.sizeBytes === 0
+        this.#row.roll(isEmpty ? this.#logEndOffset : this.#dataEndOffset)
         this.#row.active.mark()
         first = at
       }
@@ -317,6 +329,7 @@ export class Log {
     if (first === end) return
     this.#row.active.write(run, first, end)
     this.#logEndOffset = nextOffsetAt(run.memory, run.positions[end - 1])
+    this.#dataEndOffset = this.#logEndOffset
   }
 
   /** Before the data: after a crash the file may hold an epoch too many, never one too few. */

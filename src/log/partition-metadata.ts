@@ -5,12 +5,16 @@ import { readTextFile, replaceFile } from './checkpoint-file.ts'
 import { partitionMetadataFileName } from './file-names.ts'
 import type { FileSystem } from './file-system.ts'
 
+const idPrefix = 'version: 0\ntopic_id: '
+/** Characters of 16 bytes in base64 without padding. */
+const idLength = 22
+
 /** Id as in the file, base64 of 16 bytes; undefined when there is no file or it is empty. */
 export function readTopicId(fs: FileSystem, directory: string): string | undefined {
   const file = path.join(directory, partitionMetadataFileName)
   const text = readTextFile(fs, file)
-  // Empty: the power went before the bytes reached the disk. The controller knows the id as well.
-  if (text === undefined || text === '') return undefined
+  // Torn: the power went before the bytes reached the disk. The controller knows the id as well.
+  if (text === undefined || isTorn(text)) return undefined
   const [version, topicId, ...more] = text.trimEnd().split('\n')
   if (version !== 'version: 0' || topicId?.startsWith('topic_id: ') !== true || more.length > 0) {
     throw new TidemarkError(
@@ -19,6 +23,13 @@ export function readTopicId(fs: FileSystem, directory: string): string | undefin
     )
   }
   return topicId.slice('topic_id: '.length)
+}
+
+/** Whether it is what a loss of power makes of a whole file: a part of it, or zeros. */
+function isTorn(text: string): boolean {
+  if (text.includes('\0') || idPrefix.startsWith(text)) return true
+  const id = text.startsWith(idPrefix) ? text.slice(idPrefix.length) : '\n'
+  return !id.includes('\n') && id.length < idLength
 }
 
 /**

@@ -2,6 +2,7 @@
  * The segments of one log in order, the last being the one written to. Knows files and positions;
  * the log above it knows what the offsets mean. Throws what the file system throws.
  */
+import path from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { BatchRun } from './batch-memory.ts'
 import type { LogConfig } from './log-config.ts'
@@ -27,6 +28,12 @@ export class SegmentRow {
   #sealedBytes = 0
   /** Files were made or removed since the directory was last synced. */
   #directoryDirty = false
+  /** The directory's own entry may not be on disk: nobody knows what the last owner lived to do. */
+  #entryDirty = true
+  /** The first segment's entry may not be on disk. */
+  #firstDirty = true
+  /** Batches were cut off that the disk may still have. */
+  #cutDirty = false
   /** Made at the first read: most logs of a follower are never read by their owner. */
   #plan: ReadPlan | undefined = undefined
   readonly #answer = (request: ReadRequest): number => this.#do(request)
@@ -66,9 +73,17 @@ export class SegmentRow {
     return this.#active.mustRollBefore(this.#options, batchBytes, lastOffset, maxTimestampMs)
   }
 
-  /** Ends the active segment and begins one at `baseOffset`. Syncs nothing. */
+  /**
+   * Ends the active segment and begins one at `baseOffset`. Waits for the disk in two cases only.
+   * After a truncation, since a crash could undo that and keep the new segment, which would go on
+   * from batches that it never followed. And until the first segment's entry is on disk: a log
+   * whose beginning a crash took looks like one whose beginning has expired.
+   */
   roll(baseOffset: number): void {
     const { files, directory, clock } = this.#options
+    if (this.#cutDirty) this.sync()
+    if (this.#firstDirty) files.fs.syncDirectory(directory)
+    this.#firstDirty = false
     this.#active.seal(true)
     this.#sealedBytes += this.#active.sizeBytes
     this.#active = Segment.create(files, directory, baseOffset, clock.nowMs())
@@ -85,19 +100,30 @@ export class SegmentRow {
     return runNow(this.#plan.read(range), this.#answer)
   }
 
-  /** Cuts from the batch on that holds `offset`, which lies at or above the first base. */
-  truncateTo(offset: number): void {
+  /**
+   * Cuts from the batch on that holds `offset`, which lies at or above the first base. `isOnDisk`:
+   * some of that lies below the recovery point, where nobody would look for a hole after a crash.
+   * Returns where the data ends now.
+   */
+  truncateTo(offset: number, isOnDisk: boolean): number {
     this.#plan = undefined
-    this.#removeFrom(floorSegmentIndex(this.#segments, offset) + 1)
+    this.#removeFrom(floorSegmentIndex(this.#segments, offset) + 1, isOnDisk)
     this.#active = this.#segments.at(-1)!
-    this.#active.cutTo(this.#active.positionOf(offset), offset, this.#options.config)
+    this.#cutDirty = true
+    const position = this.#active.positionOf(offset)
+    const dataEndOffset = this.#active.cutTo(position, offset, this.#options.config)
     this.#sumSealedBytes()
+    return dataEndOffset
   }
 
-  restartAt(offset: number): void {
+  restartAt(offset: number, isOnDisk = true): void {
     const { files, directory, clock } = this.#options
     this.#plan = undefined
-    this.#removeFrom(0)
+    this.#removeFrom(0, isOnDisk)
+    // As when a truncation is followed by a roll.
+    files.fs.syncDirectory(directory)
+    this.#cutDirty = false
+    this.#firstDirty = true
     this.#active = Segment.create(files, directory, offset, clock.nowMs())
     this.#segments = [this.#active]
     this.#directoryDirty = true
@@ -106,24 +132,33 @@ export class SegmentRow {
 
   /** Data in order of offsets, so that what is on disk is a whole beginning; then the directory. */
   sync(): void {
+    const { files, directory } = this.#options
     let first = this.#segments.length
     while (first > 0 && this.#segments[first - 1].dirty) first -= 1
+    if (first === this.#segments.length && !this.#directoryDirty) return
     for (let at = first; at < this.#segments.length; at += 1) this.#segments[at].sync()
-    if (!this.#directoryDirty) return
-    this.#options.files.fs.syncDirectory(this.#options.directory)
+    if (this.#directoryDirty || this.#entryDirty) files.fs.syncDirectory(directory)
+    if (this.#entryDirty) files.fs.syncDirectory(path.dirname(directory))
     this.#directoryDirty = false
+    this.#entryDirty = false
+    this.#firstDirty = false
+    this.#cutDirty = false
   }
 
   closeFiles(): void {
     for (const segment of this.#segments) segment.closeFile()
   }
 
-  /** From the last on, so that a crash leaves a whole beginning. */
-  #removeFrom(index: number): void {
+  /**
+   * From the last on, so that a crash leaves a whole beginning; `inOrder`: a loss of power as well.
+   */
+  #removeFrom(index: number, inOrder: boolean): void {
+    const { files, directory } = this.#options
     while (this.#segments.length > index) {
       this.#segments.at(-1)!.remove()
       this.#segments.pop()
       this.#directoryDirty = true
+      if (inOrder) files.fs.syncDirectory(directory)
     }
   }
 

@@ -160,12 +160,12 @@ export class Segment {
 
   /**
    * Makes the indexes anew from the data, with all checks if `verify`. Afterwards `sizeBytes` ends
-   * at the last good batch; the file itself is left as it is.
+   * at the last good batch; the file itself is left as it is. `see` may end it with false.
    */
   rebuild(
     config: LogConfig,
     verify: boolean,
-    see?: (memory: BatchMemory, position: number) => void,
+    see?: (memory: BatchMemory, position: number) => boolean,
   ): SegmentEnd {
     const endPosition = this.sizeBytes
     this.indexes.clear()
@@ -176,25 +176,29 @@ export class Segment {
       const lastOffset = lastOffsetAt(memory, position)
       const follows = baseOffsetAt(memory, position) >= nextOffset
       if (!follows || lastOffset - this.baseOffset > relativeOffsetMax) return false
+      if (see?.(memory, position) === false) return false
       const maxTimestampMs = maxTimestampAt(memory, position)
       this.note(config, sizeInBytesAt(memory, position), lastOffset, maxTimestampMs)
-      see?.(memory, position)
       nextOffset = lastOffset + 1
       return true
     })
     return { nextOffset, scan }
   }
 
-  /** Cuts the file before the batch at `position`, which holds `offset` or what follows it. */
-  cutTo(position: number, offset: number, config: LogConfig): void {
+  /**
+   * Cuts the file before the batch at `position`, which holds `offset` or what follows it. Returns
+   * one past the last offset that is left.
+   */
+  cutTo(position: number, offset: number, config: LogConfig): number {
     if (this.#indexes === undefined) this.load(config)
     this.#files.fs.truncate(this.fd, position)
     this.dirty = true
     this.sizeBytes = position
     if (position === 0) this.#firstTimestampMs = Number.NaN
     this.indexes.truncateTo(position, offset)
-    if (this.#walkEnd() === undefined) this.rebuild(config, false)
+    const end = this.#walkEnd() ?? this.rebuild(config, false)
     this.indexes.save()
+    return end.nextOffset
   }
 
   /** Where to begin the walk to the batch that holds `offset`. */

@@ -151,7 +151,7 @@ describe('flush policies', () => {
     expect(syncs).toBe(log.segmentCount + 1)
     log.flush()
     expect(state.syncs).toBe(syncs)
-    appendBatches(log, 1)
+    appendBatches(log, 1, 2, 1)
     log.close({ flush: false })
     expect([state.syncs, log.recoveryPoint]).toEqual([syncs, 80])
   })
