@@ -1,0 +1,163 @@
+/**
+ * What a log may hold after a crash, told by the plainest log there is: arrays of batches.
+ *
+ * Between two flushes the log goes from state to state (appends, truncations, restarts). A crash
+ * may bring back any of them, cut short at its end, but no mixture; and never less than what the
+ * last flush covered and no truncation has touched since.
+ */
+export interface ModelBatch {
+  readonly baseOffset: number
+  /** Exclusive. */
+  readonly nextOffset: number
+  readonly leaderEpoch: number
+  /** All of it, as stamped. */
+  readonly bytes: Uint8Array
+}
+
+export interface LogState {
+  /** Where the first segment begins. */
+  readonly base: number
+  readonly batches: readonly ModelBatch[]
+}
+
+/** What was found when the log was opened. */
+export interface FoundLog {
+  readonly startOffset: number
+  readonly endOffset: number
+  readonly batches: readonly ModelBatch[]
+}
+
+interface PossibleState extends LogState {
+  /** The log was restarted since, so that segments at the beginning may be gone already. */
+  readonly isSuperseded: boolean
+}
+
+export class LogHistory {
+  #possible: PossibleState[]
+  #current: LogState
+  #durableEnd: number
+
+  constructor(state: LogState) {
+    this.#current = state
+    this.#possible = [{ ...state, isSuperseded: false }]
+    this.#durableEnd = state.base
+  }
+
+  get current(): LogState {
+    return this.#current
+  }
+
+  /** One past the last record that is there. */
+  get dataEnd(): number {
+    return dataEndOf(this.#current)
+  }
+
+  /** Batches below this must survive everything. */
+  get durableEnd(): number {
+    return this.#durableEnd
+  }
+
+  /** To be called before the append: any part of it may reach the disk. */
+  willAppend(batches: readonly ModelBatch[]): LogState {
+    return this.#mayBecome({
+      base: this.#current.base,
+      batches: [...this.#current.batches, ...batches],
+    })
+  }
+
+  willTruncate(offset: number): LogState {
+    const { base } = this.#current
+    const batches = this.#current.batches.filter((batch) => batch.nextOffset <= offset)
+    const state = this.#mayBecome({ base, batches })
+    this.#durableEnd = Math.min(this.#durableEnd, dataEndOf(state))
+    return state
+  }
+
+  willRestart(offset: number): LogState {
+    this.#possible = this.#possible.map((state) => ({ ...state, isSuperseded: true }))
+    this.#durableEnd = 0
+    return this.#mayBecome({ base: offset, batches: [] })
+  }
+
+  became(state: LogState): void {
+    this.#current = state
+  }
+
+  /** The append failed; the log says where it ends now. */
+  becameCutAt(state: LogState, endOffset: number): void {
+    const batches = state.batches.filter((batch) => batch.nextOffset <= endOffset)
+    this.#current = this.#mayBecome({ base: state.base, batches })
+  }
+
+  flushed(): void {
+    this.#possible = [{ ...this.#current, isSuperseded: false }]
+    this.#durableEnd = this.dataEnd
+  }
+
+  /**
+   * Takes what was found as the present state. `statedStart`: log start as it was written down.
+   * After a loss of power that is all there is; else the disk may still go back to what was before.
+   *
+   * @throws when no history leads there.
+   */
+  accept(found: FoundLog, statedStart: number, afterPowerLoss: boolean): void {
+    if (found.endOffset < this.#durableEnd) {
+      throw new Error(`ends at ${found.endOffset}, flushed were all below ${this.#durableEnd}`)
+    }
+    const faults: string[] = []
+    // The newest first: the usual case.
+    for (const state of this.#possible.toReversed()) {
+      const fault = differenceOf(state, found, statedStart)
+      if (fault === undefined) {
+        const before = this.#possible
+        this.#take(state, found)
+        if (!afterPowerLoss) this.#possible.unshift(...before)
+        return
+      }
+      faults.push(fault)
+    }
+    throw new Error(`no state of the log leads here:\n  ${faults.join('\n  ')}`)
+  }
+
+  #take(state: PossibleState, found: FoundLog): void {
+    const before = state.batches.filter((batch) => batch.nextOffset <= found.startOffset)
+    const batches = [...before, ...found.batches]
+    const base = dataEndOf({ base: state.base, batches }) < found.startOffset
+    this.#current = base ? { base: found.startOffset, batches: [] } : { base: state.base, batches }
+    this.#possible = [{ ...this.#current, isSuperseded: state.isSuperseded }]
+  }
+
+  #mayBecome(state: LogState): LogState {
+    this.#possible.push({ ...state, isSuperseded: false })
+    return state
+  }
+}
+
+export function dataEndOf({ base, batches }: LogState): number {
+  return batches.at(-1)?.nextOffset ?? base
+}
+
+/** Why what was found isn't a beginning of the state; undefined when it is. */
+function differenceOf(
+  state: PossibleState,
+  found: FoundLog,
+  statedStart: number,
+): string | undefined {
+  const start = Math.max(statedStart, state.base)
+  const startsRight = state.isSuperseded ? found.startOffset >= start : found.startOffset === start
+  if (!startsRight) return `starts at ${found.startOffset}, expected ${start}`
+  const held = state.batches.filter((batch) => batch.nextOffset > found.startOffset)
+  if (found.batches.length > held.length) {
+    return `${found.batches.length} batches from ${found.startOffset} on, expected ${held.length}`
+  }
+  for (const [index, batch] of found.batches.entries()) {
+    if (!isSame(batch, held[index]!)) {
+      return `batch at ${batch.baseOffset} (epoch ${batch.leaderEpoch}) is not the one expected`
+    }
+  }
+  return undefined
+}
+
+export function isSame(one: ModelBatch, other: ModelBatch): boolean {
+  return Buffer.compare(one.bytes, other.bytes) === 0
+}

@@ -1,0 +1,443 @@
+/**
+ * One log with its broker's directory on a disk that fails, driven at random from a seed and
+ * compared with a model after each step. The broker keeps its side of the bargain: checkpoints are
+ * written after each truncation, and a log that wasn't closed cleanly is recovered before use.
+ */
+import { ManualClock } from '../../src/clock.ts'
+import { isTidemarkError } from '../../src/errors.ts'
+import { SeededRandom } from '../../src/lab/statistics-random.ts'
+import { Log } from '../../src/log/log.ts'
+import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
+import { LogDirectory } from '../../src/log/log-directory.ts'
+import { recoverLog } from '../../src/log/log-recovery.ts'
+import { OpenFiles } from '../../src/log/open-files.ts'
+import { SegmentReader } from '../../src/log/segment-reader.ts'
+import { FaultyFileSystem } from '../support/faulty-file-system.ts'
+import { MemoryFileSystem } from '../support/memory-file-system.ts'
+import { makeBatches, readBatches, readSome, stampedRunOf } from './log-contents.ts'
+import { type FoundLog, isSame, LogHistory, type LogState, type ModelBatch } from './log-history.ts'
+
+const directory = '/disk/broker-1'
+const topicId = Buffer.alloc(16, 7).toString('base64url')
+
+export class LogWorld {
+  readonly trace: string[] = []
+  readonly #random: SeededRandom
+  readonly #clock = new ManualClock()
+  readonly #disk = new MemoryFileSystem()
+  readonly #fs: FaultyFileSystem
+  readonly #config: LogConfig
+  readonly #history = new LogHistory({ base: 0, batches: [] })
+  #openFiles: OpenFiles
+  #broker: LogDirectory | undefined = undefined
+  #log!: Log
+  #epoch = 0
+  #mayBeClean = false
+  #powerWasLost = true
+  #isStopped = false
+  /** The truncation that failed left the log between two states. */
+  #isBetween = false
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed)
+    this.#fs = new FaultyFileSystem(this.#disk, new SeededRandom(seed, 1))
+    this.#openFiles = new OpenFiles(this.#fs)
+    this.#config = randomConfig(this.#random)
+    this.#disk.makeDirectory('/disk')
+    this.#disk.syncDirectory('/')
+    this.trace.push(`config ${JSON.stringify(this.#config)}`)
+    if (this.#one(2)) this.#fs.shortWriteOneOf = 3
+  }
+
+  start(): void {
+    this.#openWithPowerCuts()
+    this.#isBetween = false
+  }
+
+  /** One random operation, and all checks after it. */
+  step(): void {
+    this.#clock.advance(this.#below(40))
+    if (this.#one(12)) this.#armFault()
+    const [, act] = weighted(this.#actions, this.#random)
+    try {
+      act()
+      this.#compare()
+    } catch (error) {
+      if (!this.#isExpected(error)) throw error
+      this.trace.push(`failed: ${(error as Error).message}`)
+      this.#afterFailure()
+    }
+  }
+
+  /** The last word: a clean stop, a loss of power, and all is there. */
+  finish(): void {
+    this.#fs.clearFaults()
+    if (this.#log.failure !== undefined) this.#restart('crash')
+    this.#stop()
+    this.#restart('crash')
+  }
+
+  readonly #actions: readonly (readonly [number, () => void])[] = [
+    [10, () => this.#append('leader')],
+    [6, () => this.#append('follower')],
+    [3, () => this.#read()],
+    [3, () => this.#truncate()],
+    [1, () => this.#restartLog()],
+    [2, () => this.#advanceLogStart()],
+    [3, () => this.#flush()],
+    [2, () => this.#flushIfDue()],
+    [2, () => this.#checkpoint()],
+    [1, () => this.#assignEpoch()],
+    [1, () => this.#stopAndStart()],
+    [1, () => this.#restart('kill')],
+    [3, () => this.#restart('crash')],
+  ]
+
+  // ── what a broker does to its log ────────────────────────────────────────────────────────────
+
+  #append(door: 'leader' | 'follower'): void {
+    if (this.#one(6)) this.#epoch += 1
+    const from = this.#log.logEndOffset
+    const now = this.#clock.nowMs()
+    const { run, batches } = makeBatches(this.#random, from, this.#epoch, now)
+    const end = batches.at(-1)!.nextOffset
+    this.trace.push(`append ${door} ${from}..${end} of epoch ${this.#epoch}`)
+    const state = this.#history.willAppend(batches)
+    try {
+      if (door === 'leader') this.#log.append(run, this.#epoch)
+      else this.#log.appendReplicated(stampedRunOf(batches))
+    } catch (error) {
+      this.#history.becameCutAt(state, this.#log.logEndOffset)
+      throw error
+    }
+    this.#history.became(state)
+    if (this.#config.flush.kind === 'batch') this.#history.flushed()
+    expectEqual('log end', this.#log.logEndOffset, end)
+  }
+
+  #read(): void {
+    const { logStartOffset, logEndOffset } = this.#log
+    const reader = SegmentReader.open(this.#log.directory, { fs: this.#fs })
+    const held = this.#held()
+    for (let left = 3; left > 0 && held.length > 0; left -= 1) {
+      const offset = logStartOffset + this.#below(logEndOffset - logStartOffset)
+      const expected = held.find(({ nextOffset }) => nextOffset > offset)
+      for (const source of [this.#log, reader]) {
+        const [found] = readSome(source, offset, logEndOffset, 1 + this.#below(900))
+        const same = found === undefined ? expected === undefined : isSame(found, expected!)
+        if (!same) throw new Error(`read at ${offset} of ${source.constructor.name}: another batch`)
+      }
+    }
+    reader.close()
+  }
+
+  #truncate(): void {
+    const { logEndOffset } = this.#log
+    const back = this.#below(2) === 0 ? 12 : logEndOffset + 1
+    const offset = Math.max(0, logEndOffset - this.#below(back))
+    this.trace.push(`truncate to ${offset} of ${logEndOffset}`)
+    if (offset >= logEndOffset) {
+      expectEqual('cut', this.#log.truncateTo(offset), false)
+      return
+    }
+    const below = offset < this.#history.current.base
+    const state = below ? this.#history.willRestart(offset) : this.#history.willTruncate(offset)
+    this.#isBetween = true
+    expectEqual('cut', this.#log.truncateTo(offset), true)
+    this.#isBetween = false
+    this.#cut(state)
+  }
+
+  #restartLog(): void {
+    const offset = Math.max(0, this.#log.logEndOffset - 6 + this.#below(20))
+    this.trace.push(`truncate fully and start at ${offset}`)
+    const state = this.#history.willRestart(offset)
+    this.#isBetween = true
+    this.#log.truncateFullyAndStartAt(offset)
+    this.#isBetween = false
+    this.#cut(state)
+  }
+
+  /** Another leader writes from here on; and the checkpoints come before the next append. */
+  #cut(state: LogState): void {
+    this.#history.became(state)
+    this.#epoch += 1
+    this.#checkpoint()
+  }
+
+  #advanceLogStart(): void {
+    const { logStartOffset, logEndOffset } = this.#log
+    const offset = logStartOffset + this.#below(logEndOffset - logStartOffset + 1)
+    this.trace.push(`log start ${offset}`)
+    this.#log.advanceLogStart(offset)
+    expectEqual('log start', this.#log.logStartOffset, offset)
+  }
+
+  #flush(): void {
+    this.trace.push(`flush at ${this.#log.logEndOffset}`)
+    this.#log.flush()
+    this.#history.flushed()
+    expectEqual('recovery point', this.#log.recoveryPoint, this.#log.logEndOffset)
+  }
+
+  #flushIfDue(): void {
+    if (!this.#log.flushIfDue(this.#clock.nowMs())) return
+    this.trace.push(`flushed at ${this.#log.logEndOffset}: it was due`)
+    this.#history.flushed()
+  }
+
+  #checkpoint(): void {
+    const { recoveryPoint, logStartOffset } = this.#log
+    this.trace.push(`checkpoint: recovery point ${recoveryPoint}, log start ${logStartOffset}`)
+    const entry = { topic: 't', partition: 0 }
+    this.#broker!.writeCheckpoint('recoveryPoint', [{ ...entry, offset: recoveryPoint }])
+    this.#broker!.writeCheckpoint('logStartOffset', [{ ...entry, offset: logStartOffset }])
+  }
+
+  /** What a broker does that becomes leader. */
+  #assignEpoch(): void {
+    this.#epoch += 1
+    this.trace.push(`epoch ${this.#epoch} begins`)
+    this.#log.leaderEpochs.assign(this.#epoch, this.#log.logEndOffset)
+  }
+
+  // ── ends and beginnings ──────────────────────────────────────────────────────────────────────
+
+  #stopAndStart(): void {
+    this.#stop()
+    this.#restart(this.#one(2) ? 'crash' : 'kill')
+  }
+
+  #stop(): void {
+    this.trace.push(`stop at ${this.#log.logEndOffset}`)
+    this.#isStopped = true
+    this.#log.close()
+    this.#openFiles.closeAll()
+    this.#checkpoint()
+    this.#mayBeClean = true
+    this.#broker!.close(1)
+    this.#broker = undefined
+    this.#history.flushed()
+    expectEqual('open files', this.#disk.openCount, 0)
+  }
+
+  /** Ends this life, by loss of power or of the process alone, and begins another. */
+  #restart(how: 'crash' | 'kill'): void {
+    this.trace.push(how)
+    if (how === 'crash') this.#crash()
+    else this.#disk.closeAll()
+    this.#broker = undefined
+    this.#fs.clearFaults()
+    const before = this.#history.current
+    this.#openWithPowerCuts()
+    if (how === 'kill' && !this.#isBetween) this.#mustBe(before)
+    this.#isBetween = false
+    this.#isStopped = false
+    this.#mayBeClean = false
+    // Whoever leads now, it isn't with the epoch of what may have been lost.
+    this.#epoch += 1
+    this.#checkOffsets()
+  }
+
+  #crash(): void {
+    this.#disk.crash(this.#random)
+    this.#powerWasLost = true
+    this.#broker = undefined
+  }
+
+  /** The power may go while the log is being recovered. */
+  #openWithPowerCuts(): void {
+    for (let cuts = this.#below(3); cuts > 0; cuts -= 1) {
+      this.#fs.callsToPowerCut = this.#below(30)
+      try {
+        this.#open()
+        this.#fs.clearFaults()
+        return
+      } catch (error) {
+        if (!this.#isExpected(error)) throw error
+        this.trace.push('crash while opening')
+        this.#crash()
+        this.#isBetween = true
+        this.#fs.clearFaults()
+      }
+    }
+    this.#open()
+  }
+
+  #open(): void {
+    const fs = this.#fs
+    this.#openFiles = new OpenFiles(fs, 1 + this.#below(4))
+    const makeId = () => new Uint8Array(16)
+    this.#broker = LogDirectory.open({ directory, clusterId: 'c', nodeId: 1, fs, makeId })
+    const { cleanShutdown } = this.#broker
+    if (cleanShutdown && !this.#mayBeClean) throw new Error('a mark of a clean end it had not')
+    this.#mayBeClean = false
+    const recoveryPoint = this.#broker.readCheckpoint('recoveryPoint').get('t-0') ?? 0
+    const logStartOffset = this.#broker.readCheckpoint('logStartOffset').get('t-0') ?? 0
+    const partition = this.#broker.partitionDirectory({ topic: 't', partition: 0 })
+    const files = this.#openFiles
+    // As a broker does: it recovers the partitions whose directories it finds.
+    const recoverApart = !cleanShutdown && fs.isDirectory(partition) && this.#one(2)
+    if (recoverApart) {
+      recoverLog(partition, { recoveryPoint, logStartOffset, config: this.#config, files })
+    }
+    this.#log = Log.open({
+      directory: partition,
+      topic: 't',
+      partition: 0,
+      topicId,
+      config: this.#config,
+      clock: this.#clock,
+      files,
+      cleanShutdown: cleanShutdown || recoverApart,
+      recovered: recoverApart,
+      recoveryPoint,
+      logStartOffset,
+    })
+    this.#accept(logStartOffset)
+    if (this.#log.recoveryPoint < recoveryPoint) this.#checkpoint()
+  }
+
+  #accept(statedStart: number): void {
+    const found = this.#found()
+    this.trace.push(`open: ${found.startOffset}..${found.endOffset}`)
+    this.#history.accept(found, statedStart, this.#powerWasLost)
+    this.#powerWasLost = false
+    this.#checkEpochs()
+  }
+
+  // ── checks ───────────────────────────────────────────────────────────────────────────────────
+
+  #found(): FoundLog {
+    const { logStartOffset: startOffset, logEndOffset: endOffset } = this.#log
+    return { startOffset, endOffset, batches: readBatches(this.#log, this.#random) }
+  }
+
+  #held(): ModelBatch[] {
+    const start = this.#log.logStartOffset
+    return this.#history.current.batches.filter(({ nextOffset }) => nextOffset > start)
+  }
+
+  #compare(): void {
+    if (!this.#one(3)) return
+    this.#checkContents()
+    this.#checkEpochs()
+  }
+
+  #checkContents(): void {
+    const found = readBatches(this.#log, this.#random)
+    const held = this.#held()
+    expectEqual('batches', found.length, held.length)
+    for (const [index, batch] of found.entries()) {
+      if (!isSame(batch, held[index]!)) throw new Error(`another batch at ${batch.baseOffset}`)
+    }
+  }
+
+  /** Epochs without a record may be known as well. */
+  #checkEpochs(): void {
+    const start = this.#log.logStartOffset
+    const expected = new Map<number, number>()
+    for (const { leaderEpoch, baseOffset } of this.#held()) {
+      if (!expected.has(leaderEpoch)) expected.set(leaderEpoch, Math.max(baseOffset, start))
+    }
+    const known = this.#log.leaderEpochs.entries
+      .filter(({ leaderEpoch }) => expected.has(leaderEpoch))
+      .map(({ leaderEpoch, startOffset }) => [leaderEpoch, startOffset])
+    expectEqual('epochs', JSON.stringify(known), JSON.stringify([...expected]))
+  }
+
+  #checkOffsets(): void {
+    const { recoveryPoint, logEndOffset, logStartOffset, sizeBytes } = this.#log
+    if (recoveryPoint > logEndOffset || logStartOffset > logEndOffset) {
+      throw new Error(`recovery point ${recoveryPoint}, ${logStartOffset}..${logEndOffset}`)
+    }
+    if (sizeBytes < this.#held().reduce((sum, { bytes }) => sum + bytes.length, 0)) {
+      throw new Error(`a size of ${sizeBytes} bytes is too small`)
+    }
+    this.#read()
+  }
+
+  /** What lies below the log start is nobody's loss. */
+  #mustBe(state: LogState): void {
+    const start = this.#log.logStartOffset
+    const expected = state.batches.filter(({ nextOffset }) => nextOffset > start)
+    expectEqual('batches after a kill', this.#held().length, expected.length)
+  }
+
+  // ── failures ─────────────────────────────────────────────────────────────────────────────────
+
+  #armFault(): void {
+    const kind = this.#below(4)
+    if (kind <= 1) this.#fs.callsToPowerCut = this.#below(25)
+    else if (kind === 2) this.#fs.roomBytes = this.#below(1_500)
+    else this.#fs.goodSyncs = this.#below(4)
+    this.trace.push(`armed: ${['power', 'power', 'room', 'sync'][kind]}`)
+  }
+
+  #isExpected(error: unknown): boolean {
+    if (!isTidemarkError(error, 'KAFKA_STORAGE_ERROR')) return false
+    return this.#fs.powerIsGone || this.#fs.syncFailed || this.#fs.roomBytes <= 0
+  }
+
+  /** A log that failed is readable and takes nothing; then the machine is started again. */
+  #afterFailure(): void {
+    const { powerIsGone, syncFailed } = this.#fs
+    this.#fs.clearFaults()
+    if (!powerIsGone && !this.#isStopped && this.#log.failure !== undefined) {
+      if (!this.#isBetween) this.#checkContents()
+      const { run } = makeBatches(this.#random, 0, this.#epoch, 0)
+      const before = this.#log.logEndOffset
+      try {
+        this.#log.append(run, this.#epoch)
+        throw new Error('a failed log took an append')
+      } catch (error) {
+        if (!isTidemarkError(error, 'KAFKA_STORAGE_ERROR')) throw error
+      }
+      expectEqual('end of a failed log', this.#log.logEndOffset, before)
+    }
+    // What a failed sync lost is still shown to readers until the machine starts anew.
+    const mustCrash = powerIsGone || syncFailed || this.#one(2)
+    if (!mustCrash) this.#isBetween = true
+    this.#restart(mustCrash ? 'crash' : 'kill')
+  }
+
+  #below(count: number): number {
+    return this.#random.nextBelow(count)
+  }
+
+  #one(of: number): boolean {
+    return this.#random.nextBelow(of) === 0
+  }
+}
+
+function randomConfig(random: SeededRandom): LogConfig {
+  const flushes = [
+    { kind: 'os' },
+    { kind: 'batch' },
+    { kind: 'interval', ms: 100 },
+  ] as const satisfies readonly LogConfig['flush'][]
+  return {
+    ...logConfigDefaults,
+    segmentBytes: 500 + random.nextBelow(2_000),
+    segmentMs: random.nextBelow(3) === 0 ? 300 : logConfigDefaults.segmentMs,
+    indexIntervalBytes: random.nextBelow(300),
+    segmentIndexBytes: random.nextBelow(3) === 0 ? 48 : logConfigDefaults.segmentIndexBytes,
+    flush: flushes[random.nextBelow(flushes.length)]!,
+  }
+}
+
+function weighted<T extends readonly [number, ...unknown[]]>(
+  choices: readonly T[],
+  random: SeededRandom,
+): T {
+  let at = random.nextBelow(choices.reduce((sum, [weight]) => sum + weight, 0))
+  for (const choice of choices) {
+    at -= choice[0]
+    if (at < 0) return choice
+  }
+  return choices[0]!
+}
+
+function expectEqual(what: string, found: unknown, expected: unknown): void {
+  if (found !== expected) throw new Error(`${what}: ${found}, expected ${expected}`)
+}
