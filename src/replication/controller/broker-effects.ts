@@ -38,7 +38,11 @@ export function changesOfReturning(
   broker: BrokerId,
 ): PartitionChangeRecord[] {
   const changes: PartitionChangeRecord[] = []
-  const mayLead = (candidate: BrokerId) => candidate === broker || image.isActive(candidate)
+  // The image still has it fenced. One that began a controlled shutdown in this life stays out of
+  // every leadership, even if it changed its mind (Kafka's brokers never do).
+  const returns = image.broker(broker)?.inControlledShutdown !== true
+  const mayLead = (candidate: BrokerId) =>
+    (returns && candidate === broker) || image.isActive(candidate)
   image.forEachPartition((registration) => {
     if (registration.leader !== leaderNone) return
     const election = electionFor(image, registration)

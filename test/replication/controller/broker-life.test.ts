@@ -335,6 +335,19 @@ describe('controlled shutdown', () => {
     expect(harness.state(1)).toMatchObject({ leader: 2, isr: [2] })
   })
 
+  it('one that changes its mind after it was fenced leads nothing in this life', () => {
+    const harness = new ControllerHarness().start(1, 2)
+    harness.createTopic('t', [[1]])
+    expect(harness.heartbeat(1, { wantShutDown: true }).isFenced).toBe(false)
+    expect(harness.silence(1)).toBe(1)
+    expect(harness.heartbeat(1).isFenced).toBe(false)
+    expect(harness.image.isActive(brokerId(1))).toBe(false)
+    expect(harness.state(0)).toMatchObject({ leader: -1, isr: [1] })
+    harness.register(1, { incarnationId: incarnation(1, 2), previousIncarnationEnded: true })
+    harness.heartbeat(1)
+    expect(harness.state(0)).toMatchObject({ leader: 1, isr: [1] })
+  })
+
   it('a fenced broker that asks gets it without another record', () => {
     const harness = new ControllerHarness()
     harness.register(1)

@@ -189,7 +189,8 @@ export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
     for (const { brokerId } of heard) this.heartbeat(brokerId)
     this.clock.advance(1)
     let steps = 0
-    while (this.controller.step(this.clock.nowMs()) > 0) steps++
+    // Bounded: a controller that fences the same broker for ever must fail, not hang.
+    while (this.controller.step(this.clock.nowMs()) > 0) expect(++steps).toBeLessThan(20)
     return steps
   }
 
