@@ -1,5 +1,9 @@
 /** Command line of the long random tests; see `rounds.js`. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { builtLibrary, KillRounds } from './crash/kill-rounds.ts'
 import { runLogSeed } from './crash/log-rounds.ts'
 import { runRounds } from './support/rounds-progress.ts'
 
@@ -8,15 +12,35 @@ const { positionals, values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '10000' },
     from: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
+    library: { type: 'string', default: builtLibrary },
   },
 })
 
-if (positionals[0] === 'model') {
-  const first = wholeNumber('--from', values.from)
-  runRounds('seeds', wholeNumber('--seeds', values.seeds), (index) => runLogSeed(first + index))
-} else {
+if (positionals[0] === 'model') await runModel()
+else if (positionals[0] === 'crash') await runKills()
+else {
   process.stderr.write('say which: model, crash or fuzz\n')
   process.exitCode = 2
+}
+
+async function runModel(): Promise<void> {
+  const first = wholeNumber('--from', values.from)
+  const count = wholeNumber('--seeds', values.seeds)
+  await runRounds('seeds', count, (index) => runLogSeed(first + index))
+}
+
+async function runKills(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-kill-'))
+  const rounds = new KillRounds(directory, values.library, wholeNumber('--seed', values.seed))
+  let appends = 0
+  await runRounds('rounds', wholeNumber('--rounds', values.rounds), async () => {
+    appends += await rounds.round()
+  })
+  process.stdout.write(`${appends} flushed appends\n`)
+  if (process.exitCode === undefined) rmSync(directory, { recursive: true })
+  else process.stderr.write(`the log is in ${directory}\n`)
 }
 
 function wholeNumber(option: string, text: string): number {
