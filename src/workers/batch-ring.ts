@@ -146,7 +146,7 @@ export class BatchRing {
       const roomToEnd = this.capacityUnits - (tail & this.#mask)
       const padding = roomToEnd < units ? roomToEnd : 0
       const total = padding + units
-      // One unit stays free: the leader stops at the tail because the state there is that of free space.
+      // One unit stays free: the leader stops at the tail because its state is that of free space.
       if (((tail + total - Atomics.load(this.#control, limitWord)) | 0) >= this.capacityUnits) {
         Atomics.store(this.#control, intent + 1, 0)
         return false
@@ -180,13 +180,13 @@ export class BatchRing {
   }
 
   /**
-   * Turns what a dead producer had claimed and not committed into padding. Callable only when its thread
-   * has ended, and again until `needsRepair` says no: a living producer that names the same place must
-   * have moved on first, and other dead ones must be known as such.
+   * Turns what a dead producer had claimed and not committed into padding. Callable only when
+   * its thread has ended, and again until `needsRepair` says no: a living producer that names
+   * the same place must have moved on first, and other dead ones must be known as such.
    *
-   * Its intent names a range that it may or may not have won. A place without a state between limit and
-   * tail belongs to one of those who name it. Among dead ones it is the shortest whose end is the end of a
-   * claim, for no other end ever was the tail.
+   * Its intent names a range that it may or may not have won. A place without a state between
+   * limit and tail belongs to one of those who name it. Among dead ones it is the shortest whose
+   * end is the end of a claim, for no other end ever was the tail.
    *
    * @returns whether padding was written
    */
@@ -231,7 +231,7 @@ export class BatchRing {
     return (Atomics.load(this.#control, intent) + Atomics.load(this.#control, intent + 1)) | 0
   }
 
-  /** Where the state of what a producer claims would be missing: behind its padding, if that is written. */
+  /** Where a producer's claim would have no state: behind its padding, if that is written. */
   #holeOf(slot: number): number {
     const intent = intentBase + slot * cacheLineWords
     const start = Atomics.load(this.#control, intent)
@@ -241,7 +241,7 @@ export class BatchRing {
     return isPadded ? (start + padding) | 0 : start
   }
 
-  /** Only ends of claims are the tail, the place of a state, or named as the start of another claim. */
+  /** An end of a claim is the tail, has a state, or is named as the start of another claim. */
   #isClaimEnd(position: number): boolean {
     if (position === this.tail || this.stateAt(position) !== 0) return true
     for (let slot = 0; slot < limits.producersMax; slot++) {

@@ -146,7 +146,7 @@ export class RingPoll {
     this.#noteLeaderEnds()
   }
 
-  /** Waiting must not cost it its place in the in-sync replicas: what the leader has is on disk as well. */
+  /** Waiting must not cost it its place in the ISR: what the leader has is on disk as well. */
   #readOnFromDisk(nowMs: number): void {
     if (nowMs < this.#lookAtMs) return
     this.#lookAtMs = nowMs + waitingLookMs
@@ -177,7 +177,7 @@ export class RingPoll {
     const baseOffset = loadShared(headers, header + frame.baseOffset)
     const endOffset = loadShared(headers, header + frame.endOffset)
     const isSameEpoch = headers[header + frame.leaderEpoch] === followed.leaderEpoch[partition]
-    // Of an older tenure: may have been truncated since, and what was not had been noted at `begin`.
+    // Of an older tenure: may have been truncated since; what was not was noted at `begin`.
     // Of a newer one: noted when that begins here.
     if (isSameEpoch && endOffset > followed.ringEndOffset[partition]!) {
       followed.ringEndOffset[partition] = endOffset

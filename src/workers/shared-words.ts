@@ -17,7 +17,7 @@ const twoTo32 = 4_294_967_296
 /** Stores an integer within ±2^53 at `word`. One writer a number. */
 export function storeShared(words: Int32Array, word: number, value: number): void {
   const high = Math.floor(value / twoTo32) | 0
-  // Both copies: in a ring the words may hold anything, after a writer's end a store that was not finished.
+  // Both copies: in a ring the words may hold anything, after a writer's end half a store.
   if (words[word] === high && words[word + 2] === high) {
     Atomics.store(words, word + 1, value | 0)
     return

@@ -1,6 +1,6 @@
 /**
- * Stops code between two operations on shared memory, in one thread: every `Atomics` call is a point at
- * which another thread could come in between, or at which its own thread could end.
+ * Stops code between two operations on shared memory, in one thread: every `Atomics` call is a
+ * point at which another thread could come in between, or at which its own thread could end.
  */
 type Operation = (...args: never[]) => unknown
 
@@ -10,7 +10,7 @@ const atomics = Atomics as unknown as Record<(typeof names)[number], Operation>
 /** What ends a thread in the middle of its work. */
 export class EndOfThread extends Error {}
 
-/** Runs `work` and calls `before` with the number, from 0, of each operation that it is about to do. */
+/** Runs `work` and calls `before` with the number, from 0, of each operation about to be done. */
 export function stepping<T>(work: () => T, before: (operation: number) => void): T {
   const originals = new Map(names.map((name) => [name, atomics[name]]))
   const restore = (): void => {

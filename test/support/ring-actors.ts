@@ -1,4 +1,4 @@
-/** Producers, leader and follower of one BatchRing for tests: every byte of a batch tells whose it is. */
+/** Producers, leader and follower of one BatchRing; every byte of a batch tells whose it is. */
 import { limits } from '../../src/limits.ts'
 import {
   allocateBatchRing,

@@ -1,6 +1,6 @@
 /**
- * Brokers and controller in one thread, over real shared memory and real files, stepped in any order. What
- * a supervisor does when a thread ends is done by `kill` and `start`.
+ * Brokers and controller in one thread, over real shared memory and real files, stepped in any
+ * order. What a supervisor does when a thread ends is done by `kill` and `start`.
  */
 import fs from 'node:fs'
 import path from 'node:path'
@@ -303,7 +303,7 @@ export class WorkerBrokers {
     }
   }
 
-  /** All shared memory as it is now: what the code does after a thread's end must leave no trace. */
+  /** All shared memory as it is now: code that runs after a thread's end must leave no trace. */
   #snapshot(): () => void {
     const { board, rings, acks } = this.memory
     const buffers = [

@@ -1,4 +1,4 @@
-/** A broker's view of the real disk that can be cut off in the middle of a write, as by a thread's end. */
+/** The real disk as a broker sees it, until its thread ends in the middle of a write. */
 import { type FileSystem, realFileSystem } from '../../src/log/file-system.ts'
 
 /** What the thread meets instead of its next instruction. Its catch blocks run; see `onEnd`. */
@@ -17,7 +17,7 @@ export class WorkerDisk implements FileSystem {
     return this.#isEnded
   }
 
-  /** The `count`-th write from now on is the last, and only `share` (0 to 1) of its bytes reach the file. */
+  /** The `count`-th write from now on is the last; only `share` (0 to 1) of it reaches the file. */
   endAtWrite(count: number, share: number): void {
     this.#endAtWrite = this.writes + count
     this.#endShare = share

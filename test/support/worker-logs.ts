@@ -15,7 +15,7 @@ export function logBytes(cluster: WorkerCluster, broker: number, partition = 0):
   return Buffer.concat(names.sort().map((name) => fs.readFileSync(path.join(directory, name))))
 }
 
-/** Values of a replica's records by offset; fails where offsets leave a gap or a batch is damaged. */
+/** Values of a replica's records by offset; fails at a gap in offsets or a damaged batch. */
 export function logValues(cluster: WorkerCluster, broker: number, partition = 0): string[] {
   const bytes = logBytes(cluster, broker, partition)
   const memory = batchMemory(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -32,7 +32,7 @@ export function logValues(cluster: WorkerCluster, broker: number, partition = 0)
   return values
 }
 
-/** Logs of all replicas are byte-identical, hold no value twice, and everything that was acknowledged. */
+/** Logs of all replicas are byte-identical, hold no value twice and all that was acknowledged. */
 export function expectSameLogs(cluster: WorkerCluster): void {
   expect(cluster.failures()).toEqual([])
   for (let partition = 0; partition < cluster.partitions; partition++) {

@@ -118,7 +118,7 @@ describe('between real threads', () => {
   `
 
   it('twenty thousand times there and back, and no wait runs into its time limit', async () => {
-    // Bell and parked word of ours (0, 1) and theirs (2, 3), then what was sent (4) and answered (5).
+    // Bell and parked word of ours (0, 1) and theirs (2, 3), what was sent (4) and answered (5).
     const words = new Int32Array(new SharedArrayBuffer(24))
     const bell = new Doorbell(words, 0)
     const worker = new Worker(ponger, { eval: true, workerData: words })

@@ -59,7 +59,7 @@ describe('a 64-bit number in shared words', () => {
         const steps = countSteps(() => storeShared(wordsWith(before), 0, after))
         for (let at = 0; at < steps; at++) {
           const words = wordsWith(before)
-          // The reader may find no whole number; then it has to wait, which it does by trying again.
+          // The reader may find no whole number; then it tries again.
           interrupting(
             () => storeShared(words, 0, after),
             at,
