@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { defineCatchUpCommand } from './catch-up-command.ts'
 import { errorLine, exitCodeOfError, exitCodes, throwUsageErrors } from './exit.ts'
+import { defineLogCommand } from './log-command.ts'
 import { defineThroughputCommand } from './throughput-command.ts'
 
 function packageVersion(): string {
@@ -19,6 +20,7 @@ async function main(): Promise<void> {
   }
   throwUsageErrors(defineCatchUpCommand(program.command('catch-up'), setExitCode))
   throwUsageErrors(defineThroughputCommand(program.command('throughput'), setExitCode))
+  throwUsageErrors(defineLogCommand(program.command('log'), setExitCode))
   try {
     await program.parseAsync()
     process.exitCode ??= exitCodes.success
