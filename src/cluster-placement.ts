@@ -6,7 +6,8 @@ export type TopicPlacement = 'one' | 'spread'
 
 /**
  * @returns replicas of each partition
- * @throws {TidemarkError} INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR naming value and what is allowed
+ * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR naming value
+ *   and what is allowed
  */
 export function placeReplicas(options: {
   readonly brokers: readonly BrokerId[]
@@ -15,6 +16,10 @@ export function placeReplicas(options: {
   readonly placement: TopicPlacement
 }): BrokerId[][] {
   const { brokers, partitions, replicationFactor, placement } = options
+  if (placement !== 'one' && placement !== 'spread') {
+    const detail = `leaders = ${String(placement)}: allowed are one, spread`
+    throw new TidemarkError('INVALID_ARGUMENT', detail)
+  }
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new TidemarkError(
       'INVALID_PARTITIONS',

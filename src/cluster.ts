@@ -14,7 +14,9 @@ import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
 import type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+import { lockCluster } from './cluster-lock.ts'
 import { placeReplicas, type TopicPlacement } from './cluster-placement.ts'
+import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
 import {
   type ClusterConfig,
   type ClusterConfigInput,
@@ -25,11 +27,8 @@ import {
 import { isTidemarkError, TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
 import { limits } from './limits.ts'
-import { realFileSystem } from './log/file-system.ts'
-import { LogDirectory } from './log/log-directory.ts'
-import { readMetaProperties } from './log/meta-properties.ts'
+import type { LogDirectory } from './log/log-directory.ts'
 import type { LogRecord } from './log/record.ts'
-import { randomUuid } from './replication/controller/uuid.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
 import { BrokerHost } from './workers/broker-host.ts'
 import type { BrokerNews } from './workers/broker-node.ts'
@@ -58,8 +57,6 @@ export interface CreateTopicOptions {
   readonly config?: TopicConfigInput
 }
 
-/** The controller's directory is locked under this node id; brokers have theirs from 1. */
-const controllerNodeId = 3_000
 const readyPollMs = 2
 
 export class Cluster {
@@ -73,6 +70,7 @@ export class Cluster {
   readonly #tasks = new TaskPool()
   readonly #listeners = new Set<ClusterEventListener>()
   readonly #producers = new Set<Producer>()
+  readonly #starting = new Set<Promise<void>>()
   readonly #ring: RingProducer
   readonly #wakeLoop: WakeLoop
   /** Aborted when `close` is called. */
@@ -160,7 +158,7 @@ export class Cluster {
     }
     await this.#client.createTopic({ topic, assignments: replicas, configs })
     await this.#until(
-      () => this.partitionsOf(topic)?.every((index) => this.#isServed(index)) === true,
+      () => this.partitionsOf(topic)?.every((index) => isServed(this.#readiness, index)) === true,
     )
   }
 
@@ -248,17 +246,25 @@ export class Cluster {
 
   /** Starts a broker that was killed: its logs are recovered, it registers anew, follows and catches up. */
   async restart(id: number): Promise<void> {
-    await this.#host(id).start()
+    const starting = this.#host(id).start()
+    this.#starting.add(starting)
+    try {
+      await starting
+    } finally {
+      this.#starting.delete(starting)
+    }
   }
 
   /** Bytes a second that a broker may append as a follower; 0: no limit. */
   throttle(id: number, bytesPerSec: number): void {
-    this.board.setThrottleBytesPerSec(this.#host(id).brokerId, bytesPerSec)
+    const { brokerId } = this.#host(id)
+    this.board.setThrottleBytesPerSec(brokerId, checkedRate(bytesPerSec))
   }
 
   /** Bytes a second that a broker may read from its leaders' files; 0: no limit. */
   limitCatchUp(id: number, bytesPerSec: number): void {
-    this.board.setCatchUpBytesPerSec(this.#host(id).brokerId, bytesPerSec)
+    const { brokerId } = this.#host(id)
+    this.board.setCatchUpBytesPerSec(brokerId, checkedRate(bytesPerSec))
   }
 
   /** Flushes, closes, and gives the directory back. Idempotent. */
@@ -306,51 +312,39 @@ export class Cluster {
       this.#brokers.push(host)
     }
     for (const host of this.#brokers) await host.start()
-    await this.#until(() => this.#isReady())
+    await this.#until(() => isReady(this.#readiness, this.brokerIds))
   }
 
-  /** Every broker is unfenced in this life, and every partition is served that has anybody to lead it. */
-  #isReady(): boolean {
-    const { image } = this.#client
-    const areActive = this.brokerIds.every((id) => {
-      return image.isActive(id) && image.aliveEpoch(id) === this.board.brokerEpoch(id)
-    })
-    if (!areActive) return false
-    let isServed = true
-    image.forEachPartition(({ index, inSyncReplicas }) => {
-      const mayHaveLeader = inSyncReplicas.some((id) => image.isActive(id))
-      if (mayHaveLeader && !this.#isServed(index)) isServed = false
-    })
-    return isServed
+  get #readiness(): ReadinessParts {
+    const isRunning = (id: BrokerId) => this.#brokers[id - 1]!.isRunning
+    return { image: this.#client.image, board: this.board, isRunning }
   }
 
   async #close(): Promise<void> {
     this.#closed.abort()
     for (const producer of [...this.#producers]) producer.abort()
-    const running = this.#brokers.filter((host) => host.isRunning)
+    await Promise.allSettled(this.#starting)
+    const failures: unknown[] = []
+    /** A disk that fails must not keep the rest from ending. */
+    const attempt = async (step: () => Promise<unknown> | undefined): Promise<void> => {
+      try {
+        await step()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
     const clean = new Set<BrokerHost>()
-    await Promise.all(
-      running.map(async (host) => {
-        if (await host.stop()) clean.add(host)
-      }),
-    )
-    for (const host of this.#brokers) await host.close(clean.has(host))
+    const stop = async (host: BrokerHost) => {
+      if (await host.stop()) clean.add(host)
+    }
+    const running = this.#brokers.filter((host) => host.isRunning)
+    await Promise.all(running.map((host) => attempt(() => stop(host))))
+    for (const host of this.#brokers) await attempt(() => host.close(clean.has(host)))
     this.#client?.close()
-    await this.#controller?.stop()
-    await this.#tasks.close()
-    this.#lock.close()
-  }
-
-  /** The committed leader leads in that epoch, and every running replica follows it. */
-  #isServed(index: PartitionIndex): boolean {
-    const registration = this.#client.image.partition(index)
-    if (registration === undefined || registration.leader < 1) return false
-    const { leader, leaderEpoch, replicas } = registration
-    if (this.board.ledEpoch(leader, index) !== leaderEpoch) return false
-    return replicas.every((id) => {
-      if (id === leader || !this.#host(id).isRunning) return true
-      return this.board.followedEpoch(id, index) === leaderEpoch
-    })
+    await attempt(() => this.#controller?.stop())
+    await attempt(() => this.#tasks.close())
+    await attempt(async () => this.#lock.close())
+    if (failures.length > 0) throw failures[0]
   }
 
   #pollAcknowledgements(): void {
@@ -382,6 +376,7 @@ export class Cluster {
   }
 
   #host(id: number): BrokerHost {
+    this.#assertOpen()
     const host = this.#brokers[id - 1]
     if (host !== undefined) return host
     const detail = `broker ${id}: allowed are 1 to ${this.#brokers.length}`
@@ -411,14 +406,14 @@ export class Cluster {
   }
 }
 
-function lockCluster(directory: string): LogDirectory {
-  const own = path.join(directory, 'controller')
-  const known = readMetaProperties(realFileSystem, path.join(own, 'meta.properties'))
-  const clusterId = known?.clusterId ?? randomUuid()
-  return LogDirectory.open({ directory: own, clusterId, nodeId: controllerNodeId })
-}
-
 function asError(value: unknown): TidemarkError | Error {
   if (isTidemarkError(value) || value instanceof Error) return value
   return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
+}
+
+/** Bytes a second, 0: no limit. */
+function checkedRate(bytesPerSec: number): number {
+  if (Number.isSafeInteger(bytesPerSec) && bytesPerSec >= 0) return bytesPerSec
+  const detail = `${bytesPerSec} bytes a second: allowed are whole numbers from 0, which is no limit`
+  throw new TidemarkError('INVALID_ARGUMENT', detail)
 }
