@@ -62,9 +62,10 @@ export class EpochCheck {
     }
     const next = entries[this.#at + 1]
     if (next !== undefined && next.startOffset <= lastOffset) {
-      const cutByStart =
-        this.#at < 0 && (logStartOffset === undefined || logStartOffset === next.startOffset)
-      if (!cutByStart) this.#addEntry(next, `the first offset of a batch, as ${firstOffset}`)
+      // Where the log begins within a batch, the first entry begins there too.
+      const cut = logStartOffset === undefined || logStartOffset === next.startOffset
+      if (this.#at < 0 && cut) return next.leaderEpoch
+      this.#addEntry(next, `the first offset of a batch, as ${firstOffset}`)
     }
     return entries[this.#at]?.leaderEpoch
   }

@@ -143,7 +143,11 @@ function topicIdOf(report: VerifyReport, fs: FileSystem, directory: string): str
   const expected = "the lines 'version: 0' and 'topic_id: ID', an id of 16 bytes in base64"
   try {
     const topicId = readTopicId(fs, directory)
-    if (topicId === undefined) return undefined
+    if (topicId === undefined) {
+      const found = 'a part of it, as after a loss of power'
+      if (fs.sizeOf(file) !== undefined) report.add('meta-file', file, {}, { expected, found })
+      return undefined
+    }
     const bytes = Buffer.from(topicId, 'base64url')
     if (bytes.length === 16 && bytes.toString('base64url') === topicId) return topicId
     report.add('meta-file', file, {}, { expected, found: `'${topicId.slice(0, 80)}'` })
