@@ -212,10 +212,12 @@ export class Segment {
   /** Position of the first batch whose last offset is at or above `offset`; the size if none is. */
   positionOf(offset: number): number {
     const from = this.searchPosition(offset)
-    const found = this.#walkTo(from, offset)
-    // An index that leads nowhere: walk all of it.
-    if (found.fault !== undefined && from > 0) return this.#walkTo(0, offset).position
-    return found.position
+    if (from > 0 && from < this.sizeBytes) {
+      const found = this.#walkTo(from, offset)
+      if (found !== undefined && found.fault === undefined) return found.position
+    }
+    // No index, or one that leads nowhere: walk all of it.
+    return this.#walkTo(0, offset)?.position ?? 0
   }
 
   /** Ends the writing: the index files are complete, and `release` frees the memory. */
@@ -243,11 +245,15 @@ export class Segment {
     fs.remove(this.file.path)
   }
 
-  #walkTo(startPosition: number, offset: number): ScanResult {
+  /** undefined: the start lies beyond the offset already, so whoever named it was wrong. */
+  #walkTo(startPosition: number, offset: number): ScanResult | undefined {
     const options = { startPosition, endPosition: this.sizeBytes, verify: false }
-    return scanSegment(this.#files.fs, this.fd, options, (memory, position) => {
+    let isBeyond = false
+    const found = scanSegment(this.#files.fs, this.fd, options, (memory, position, at) => {
+      if (at === startPosition && at > 0) isBeyond = baseOffsetAt(memory, position) > offset
       return lastOffsetAt(memory, position) < offset
     })
+    return isBeyond ? undefined : found
   }
 
   /** Walks from the last index entry; undefined when the entry doesn't fit the data. */
