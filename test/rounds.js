@@ -3,7 +3,7 @@
  * Compiles and runs the long versions of the random tests; short ones run with `npm test`.
  *   npm run test:model -- [--seeds N] [--from SEED]
  *   npm run test:crash -- [--rounds N] [--seed SEED]      (build first: npm run build)
- *   npm run test:fuzz -- [--inputs N] [--seed SEED] [--only TARGET]
+ *   npm run test:fuzz -- [--inputs N] [--from SEED]
  */
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
