@@ -37,14 +37,27 @@ export function exitCodeOfVerify({ faults }: VerifyResult): ExitCode {
 
 /** Each fault on a line of its own, then what was checked. */
 export function verifyLines({ faults, checked, directories }: VerifyResult): string[] {
-  const { partitions, segments, batches, records, indexEntries, checkpointEntries } = checked
-  const compared =
-    checked.comparedBatches === 0 ? '' : `, ${checked.comparedBatches} batches of replicas compared`
+  const { comparedBatches, bytes } = checked
+  const counted = [
+    counts(checked.batches, 'batch', 'batches'),
+    counts(checked.records, 'record'),
+    counts(checked.indexEntries, 'index entry', 'index entries'),
+    counts(checked.checkpointEntries, 'checkpoint entry', 'checkpoint entries'),
+    counts(bytes, 'byte'),
+    ...(comparedBatches === 0 ? [] : [`${comparedBatches} pairs of batches compared`]),
+  ]
+  const partitions = counts(checked.partitions, 'partition')
+  const segments = counts(checked.segments, 'segment')
+  const where = counts(directories.length, 'directory', 'directories')
   return [
     ...faults.map(faultLine),
-    `${directories.length} directories, ${partitions} partitions, ${segments} segments: ${batches} batches, ${records} records, ${indexEntries} index entries, ${checkpointEntries} checkpoint entries, ${checked.bytes} bytes${compared}`,
-    faults.length === 0 ? 'no fault found' : `${faults.length} faults`,
+    `${where}, ${partitions}, ${segments}: ${counted.join(', ')}`,
+    faults.length === 0 ? 'no fault found' : counts(faults.length, 'fault'),
   ]
+}
+
+function counts(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
 }
 
 function faultLine({ file, check, offset, position, expected, found }: LogFault): string {

@@ -42,7 +42,7 @@ export function batchExpectation(batch: WalkedBatch, fault: BatchFault): Expecta
 /** Of the place where a walk ended before the file did. */
 export function endExpectation({ position, fileBytes, fault }: WalkEnd): Expectation {
   const left = fileBytes - position
-  const expected = `a batch or the end of the file, ${left} bytes follow`
+  const expected = `a whole batch, or the end of the file, ${left} bytes before it`
   return { expected, found: fault === undefined ? 'nothing' : faultWords[fault] }
 }
 

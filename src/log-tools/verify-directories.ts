@@ -147,13 +147,15 @@ function isBroker(fs: FileSystem, directory: string): boolean {
   return names.includes(metaPropertiesFileName) || partitionDirectories(fs, directory).length > 0
 }
 
-/** Without those being deleted, moved in, or strayed. */
+/** Without those being deleted, moved in, or strayed; a broker's may be called `broker-1`. */
 function partitionDirectories(fs: FileSystem, directory: string): string[] {
   return (fs.list(directory) ?? [])
     .sort()
     .filter((name) => parsePartitionDirectoryName(name) !== undefined)
     .map((name) => path.join(directory, name))
-    .filter((partition) => fs.isDirectory(partition))
+    .filter((partition) => {
+      return fs.isDirectory(partition) && !fs.list(partition)?.includes(metaPropertiesFileName)
+    })
 }
 
 /** All partitions of a topic, wherever they are, carry its id. */

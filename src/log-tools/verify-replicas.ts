@@ -50,7 +50,7 @@ function compare(report: VerifyReport, fs: FileSystem, one: Replica, other: Repl
     }
     report.counts.comparedBatches += 1
     const difference = differenceOf(batch, otherBatch)
-    const mayDiverge = batch.leaderEpoch !== otherBatch.leaderEpoch && batch.lastOffset >= committed
+    const mayDiverge = batch.leaderEpoch !== otherBatch.leaderEpoch && batch.baseOffset >= committed
     if (difference !== undefined && mayDiverge) break
     if (difference !== undefined && !differs) {
       const place = { offset: otherBatch.baseOffset, position: otherBatch.filePosition }
