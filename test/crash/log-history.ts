@@ -36,6 +36,8 @@ export class LogHistory {
   #possible: PossibleState[]
   #current: LogState
   #durableEnd: number
+  /** Since the last flush; nothing of the log may be left then, not even where it begins. */
+  #wasRestarted = false
 
   constructor(state: LogState) {
     this.#current = state
@@ -76,6 +78,7 @@ export class LogHistory {
   willRestart(offset: number): LogState {
     this.#possible = this.#possible.map((state) => ({ ...state, isSuperseded: true }))
     this.#durableEnd = 0
+    this.#wasRestarted = true
     return this.#mayBecome({ base: offset, batches: [] })
   }
 
@@ -92,6 +95,7 @@ export class LogHistory {
   flushed(): void {
     this.#possible = [{ ...this.#current, isSuperseded: false }]
     this.#durableEnd = this.dataEnd
+    this.#wasRestarted = false
   }
 
   /**
@@ -105,8 +109,10 @@ export class LogHistory {
       throw new Error(`ends at ${found.endOffset}, flushed were all below ${this.#durableEnd}`)
     }
     const faults: string[] = []
+    const states = this.#possible.toReversed()
+    if (this.#wasRestarted) states.push({ base: statedStart, batches: [], isSuperseded: false })
     // The newest first: the usual case.
-    for (const state of this.#possible.toReversed()) {
+    for (const state of states) {
       const fault = differenceOf(state, found, statedStart)
       if (fault === undefined) {
         const before = this.#possible

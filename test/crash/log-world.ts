@@ -6,19 +6,18 @@
 import { ManualClock } from '../../src/clock.ts'
 import { isTidemarkError } from '../../src/errors.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
-import { Log } from '../../src/log/log.ts'
-import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
-import { LogDirectory } from '../../src/log/log-directory.ts'
-import { recoverLog } from '../../src/log/log-recovery.ts'
+import type { Log } from '../../src/log/log.ts'
+import type { LogConfig } from '../../src/log/log-config.ts'
+import type { LogDirectory } from '../../src/log/log-directory.ts'
 import { OpenFiles } from '../../src/log/open-files.ts'
 import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
+import { brokerParent, openBrokerLog, writeCheckpoints } from './broker-log.ts'
+import { expectEqual } from './expect-equal.ts'
 import { makeBatches, readBatches, readSome, stampedRunOf } from './log-contents.ts'
 import { type FoundLog, isSame, LogHistory, type LogState, type ModelBatch } from './log-history.ts'
-
-const directory = '/disk/broker-1'
-const topicId = Buffer.alloc(16, 7).toString('base64url')
+import { pickWeighted, randomLogConfig, type Weighted } from './random-choices.ts'
 
 export class LogWorld {
   readonly trace: string[] = []
@@ -42,8 +41,8 @@ export class LogWorld {
     this.#random = new SeededRandom(seed)
     this.#fs = new FaultyFileSystem(this.#disk, new SeededRandom(seed, 1))
     this.#openFiles = new OpenFiles(this.#fs)
-    this.#config = randomConfig(this.#random)
-    this.#disk.makeDirectory('/disk')
+    this.#config = randomLogConfig(this.#random)
+    this.#disk.makeDirectory(brokerParent)
     this.#disk.syncDirectory('/')
     this.trace.push(`config ${JSON.stringify(this.#config)}`)
     if (this.#one(2)) this.#fs.shortWriteOneOf = 3
@@ -58,7 +57,7 @@ export class LogWorld {
   step(): void {
     this.#clock.advance(this.#below(40))
     if (this.#one(12)) this.#armFault()
-    const [, act] = weighted(this.#actions, this.#random)
+    const act = pickWeighted(this.#actions, this.#random)
     try {
       act()
       this.#compare()
@@ -77,7 +76,7 @@ export class LogWorld {
     this.#restart('crash')
   }
 
-  readonly #actions: readonly (readonly [number, () => void])[] = [
+  readonly #actions: readonly Weighted<() => void>[] = [
     [10, () => this.#append('leader')],
     [6, () => this.#append('follower')],
     [3, () => this.#read()],
@@ -189,9 +188,7 @@ export class LogWorld {
   #checkpoint(): void {
     const { recoveryPoint, logStartOffset } = this.#log
     this.trace.push(`checkpoint: recovery point ${recoveryPoint}, log start ${logStartOffset}`)
-    const entry = { topic: 't', partition: 0 }
-    this.#broker!.writeCheckpoint('recoveryPoint', [{ ...entry, offset: recoveryPoint }])
-    this.#broker!.writeCheckpoint('logStartOffset', [{ ...entry, offset: logStartOffset }])
+    writeCheckpoints(this.#broker!, this.#log)
   }
 
   /** What a broker does that becomes leader. */
@@ -265,37 +262,26 @@ export class LogWorld {
   }
 
   #open(): void {
-    const fs = this.#fs
-    this.#openFiles = new OpenFiles(fs, 1 + this.#below(4))
-    const makeId = () => new Uint8Array(16)
-    this.#broker = LogDirectory.open({ directory, clusterId: 'c', nodeId: 1, fs, makeId })
-    const { cleanShutdown } = this.#broker
-    if (cleanShutdown && !this.#mayBeClean) throw new Error('a mark of a clean end it had not')
-    this.#mayBeClean = false
-    const recoveryPoint = this.#broker.readCheckpoint('recoveryPoint').get('t-0') ?? 0
-    const logStartOffset = this.#broker.readCheckpoint('logStartOffset').get('t-0') ?? 0
-    const partition = this.#broker.partitionDirectory({ topic: 't', partition: 0 })
-    const files = this.#openFiles
-    // As a broker does: it recovers the partitions whose directories it finds.
-    const recoverApart = !cleanShutdown && fs.isDirectory(partition) && this.#one(2)
-    if (recoverApart) {
-      recoverLog(partition, { recoveryPoint, logStartOffset, config: this.#config, files })
-    }
-    this.#log = Log.open({
-      directory: partition,
-      topic: 't',
-      partition: 0,
-      topicId,
+    this.#openFiles = new OpenFiles(this.#fs, 1 + this.#below(4))
+    const opened = openBrokerLog({
+      fs: this.#fs,
+      files: this.#openFiles,
       config: this.#config,
       clock: this.#clock,
-      files,
-      cleanShutdown: cleanShutdown || recoverApart,
-      recovered: recoverApart,
-      recoveryPoint,
-      logStartOffset,
+      recoversApart: this.#one(2),
+      onDirectory: (broker) => this.#take(broker),
     })
-    this.#accept(logStartOffset)
-    if (this.#log.recoveryPoint < recoveryPoint) this.#checkpoint()
+    this.#log = opened.log
+    this.#accept(opened.statedStart)
+    if (this.#log.recoveryPoint < opened.statedRecoveryPoint) this.#checkpoint()
+  }
+
+  #take(broker: LogDirectory): void {
+    if (broker.cleanShutdown && !this.#mayBeClean) {
+      throw new Error('a mark of a clean end it had not')
+    }
+    this.#mayBeClean = false
+    this.#broker = broker
   }
 
   #accept(statedStart: number): void {
@@ -408,36 +394,4 @@ export class LogWorld {
   #one(of: number): boolean {
     return this.#random.nextBelow(of) === 0
   }
-}
-
-function randomConfig(random: SeededRandom): LogConfig {
-  const flushes = [
-    { kind: 'os' },
-    { kind: 'batch' },
-    { kind: 'interval', ms: 100 },
-  ] as const satisfies readonly LogConfig['flush'][]
-  return {
-    ...logConfigDefaults,
-    segmentBytes: 500 + random.nextBelow(2_000),
-    segmentMs: random.nextBelow(3) === 0 ? 300 : logConfigDefaults.segmentMs,
-    indexIntervalBytes: random.nextBelow(300),
-    segmentIndexBytes: random.nextBelow(3) === 0 ? 48 : logConfigDefaults.segmentIndexBytes,
-    flush: flushes[random.nextBelow(flushes.length)]!,
-  }
-}
-
-function weighted<T extends readonly [number, ...unknown[]]>(
-  choices: readonly T[],
-  random: SeededRandom,
-): T {
-  let at = random.nextBelow(choices.reduce((sum, [weight]) => sum + weight, 0))
-  for (const choice of choices) {
-    at -= choice[0]
-    if (at < 0) return choice
-  }
-  return choices[0]!
-}
-
-function expectEqual(what: string, found: unknown, expected: unknown): void {
-  if (found !== expected) throw new Error(`${what}: ${found}, expected ${expected}`)
 }
