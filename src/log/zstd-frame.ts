@@ -25,35 +25,43 @@ interface FrameHeader {
   readonly hasChecksum: boolean
 }
 
+export interface ZstdFrame {
+  readonly start: number
+  readonly end: number
+  /** The most that it can hold; exact where it states its content's size. */
+  readonly contentBytesMax: number
+}
+
 /**
- * The most that the frames can hold; exact where a frame states its content's size.
+ * The frames, without those to be skipped.
  *
  * @throws {TidemarkError} CORRUPT_MESSAGE for bytes that aren't whole frames.
  */
-export function decompressedBound(input: Buffer): number {
-  let bound = 0
-  let at = 0
-  while (at < input.length) {
-    need(input, at + magicBytes + 1)
-    const magic = input.readUInt32LE(at)
+export function zstdFrames(input: Buffer): ZstdFrame[] {
+  const frames: ZstdFrame[] = []
+  let start = 0
+  while (start < input.length) {
+    need(input, start + magicBytes + 1)
+    const magic = input.readUInt32LE(start)
     if ((magic & skippableMask) >>> 0 === skippableMagic) {
-      need(input, at + 2 * magicBytes)
-      at += 2 * magicBytes + input.readUInt32LE(at + magicBytes)
-      need(input, at)
+      need(input, start + 2 * magicBytes)
+      start += 2 * magicBytes + input.readUInt32LE(start + magicBytes)
+      need(input, start)
       continue
     }
     if (magic !== frameMagic) throw corruptBlock('zstd', 'wrong magic number')
-    const header = readHeader(input, at + magicBytes)
-    const blocks = walkBlocks(input, at + magicBytes + header.bytes, header.blockBytesMax)
+    const header = readHeader(input, start + magicBytes)
+    const blocks = walkBlocks(input, start + magicBytes + header.bytes, header.blockBytesMax)
     const { contentBytes = blocks.bound } = header
     if (contentBytes > blocks.bound) {
       throw corruptBlock('zstd', `${contentBytes} bytes stated, blocks for ${blocks.bound}`)
     }
-    bound += contentBytes
-    at = blocks.end + (header.hasChecksum ? checksumBytes : 0)
-    need(input, at)
+    const end = blocks.end + (header.hasChecksum ? checksumBytes : 0)
+    need(input, end)
+    frames.push({ start, end, contentBytesMax: contentBytes })
+    start = end
   }
-  return bound
+  return frames
 }
 
 function readHeader(input: Buffer, start: number): FrameHeader {

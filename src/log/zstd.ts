@@ -1,6 +1,6 @@
 /** Zstandard as Kafka has it in a batch: one frame or several, without a dictionary. */
 import { bufferOf, corruptBlock, messageOf } from './codec-bytes.ts'
-import { decompressedBound } from './zstd-frame.ts'
+import { zstdFrames } from './zstd-frame.ts'
 import { zstdLibrary } from './zstd-library.ts'
 
 export function compressZstd(bytes: Uint8Array, start: number, end: number): Uint8Array {
@@ -20,12 +20,20 @@ export function decompressZstd(
   bytesMax: number,
 ): Uint8Array {
   const input = bufferOf(bytes, start, end)
-  const bound = decompressedBound(input)
-  if (bound === 0) return new Uint8Array(0)
   const library = zstdLibrary()
-  try {
-    return library.decompress(input, Math.min(bound, bytesMax))
-  } catch (cause) {
-    throw corruptBlock('zstd', messageOf(cause), cause)
+  const parts: Uint8Array[] = []
+  let left = bytesMax
+  // One by one: Node's own stops after the first frame without a word.
+  for (const frame of zstdFrames(input)) {
+    if (frame.contentBytesMax === 0) continue
+    try {
+      const capacity = Math.min(frame.contentBytesMax, left)
+      const part = library.decompress(input.subarray(frame.start, frame.end), capacity)
+      left -= part.length
+      parts.push(part)
+    } catch (cause) {
+      throw corruptBlock('zstd', messageOf(cause), cause)
+    }
   }
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
