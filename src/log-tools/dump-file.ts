@@ -15,6 +15,7 @@ import {
   transactionIndexEntries,
   transactionIndexEntryBytes,
 } from './index-entries.ts'
+import { withNamedErrors } from './named-errors.ts'
 import { decodeProducerSnapshot } from './producer-snapshot.ts'
 import { type WalkedBatch, walkSegment } from './segment-walk.ts'
 
@@ -26,7 +27,7 @@ export interface DumpOptions {
 
 /** The lines of a file; the last one is always an `EndLine`. @throws what `checkDumpable` does */
 export function* dumpFile(file: string, options: DumpOptions): Generator<DumpLine> {
-  const fs = options.fs ?? realFileSystem
+  const fs = withNamedErrors(options.fs ?? realFileSystem)
   const known = checkDumpable(file, fs)
   yield { type: 'file', file, ...known, bytes: fs.sizeOf(file) ?? 0 }
   if (known.kind === 'segment') yield* dumpSegment(fs, file, options.records)
@@ -34,7 +35,8 @@ export function* dumpFile(file: string, options: DumpOptions): Generator<DumpLin
 }
 
 /** @throws {TidemarkError} INVALID_ARGUMENT for a file that is not there or none of a log's. */
-export function checkDumpable(file: string, fs: FileSystem = realFileSystem): KnownFile {
+export function checkDumpable(file: string, given: FileSystem = realFileSystem): KnownFile {
+  const fs = withNamedErrors(given)
   if (fs.sizeOf(file) === undefined) throw badFile(file, 'no such file')
   if (fs.isDirectory(file)) throw badFile(file, 'is a directory; allowed are files')
   const known = fileKindOf(file)

@@ -40,6 +40,7 @@ import {
 import { readLegacyRecords } from '../log/legacy-records.ts'
 import type { LogRecord } from '../log/record.ts'
 import { readRecords } from '../log/record-reader.ts'
+import { storageError } from '../log/storage-error.ts'
 
 const chunkBytes = 1024 * 1024
 
@@ -83,37 +84,57 @@ export interface WalkEnd {
   readonly fault: BatchFault | undefined
 }
 
-/** @throws {TidemarkError} KAFKA_STORAGE_ERROR, or what the file system throws. */
-export function* walkSegment(fs: FileSystem, file: string): Generator<WalkedBatch, WalkEnd> {
-  const fileBytes = fs.sizeOf(file) ?? 0
-  const fd = fs.open(file, 'read')
-  let chunk = batchMemory(new ArrayBuffer(Math.max(1, Math.min(chunkBytes, fileBytes))))
+/**
+ * The batches from `startPosition` on, in a file as it is when the walk begins.
+ *
+ * @throws {TidemarkError} KAFKA_STORAGE_ERROR naming the file
+ */
+export function* walkSegment(
+  fs: FileSystem,
+  file: string,
+  startPosition = 0,
+): Generator<WalkedBatch, WalkEnd> {
+  let fd = -1
   try {
-    let position = 0
-    while (position < fileBytes) {
-      const available = readChunk(fs, fd, chunk, position)
-      let at = 0
-      let fault: BatchFault | undefined
-      for (;;) {
-        fault = framingFault(chunk, at, available - at)
-        if (fault !== undefined) break
-        const batch = batchAt(chunk, at, position + at)
-        yield batch
-        at += batch.sizeBytes
-        if (at === available) break
-      }
-      position += at
-      if (fault === undefined || (at > 0 && isCut(fault))) continue
-      const needed = fault === 'bytes-cut' ? sizeAt(chunk, 0) : 0
-      if (needed <= chunk.bytes.length || needed > fileBytes - position) {
-        return { position, fileBytes, fault }
-      }
-      chunk = batchMemory(new ArrayBuffer(needed))
-    }
-    return { position, fileBytes, fault: undefined }
+    const fileBytes = fs.sizeOf(file) ?? 0
+    fd = fs.open(file, 'read')
+    return yield* walkOpened(fs, fd, startPosition, fileBytes)
+  } catch (cause) {
+    throw storageError('cannot read', file, cause)
   } finally {
-    fs.close(fd)
+    if (fd >= 0) fs.close(fd)
   }
+}
+
+function* walkOpened(
+  fs: FileSystem,
+  fd: number,
+  startPosition: number,
+  fileBytes: number,
+): Generator<WalkedBatch, WalkEnd> {
+  let position = startPosition
+  let chunk = memoryOf(Math.min(chunkBytes, fileBytes - position))
+  while (position < fileBytes) {
+    const available = readChunk(fs, fd, chunk, position, fileBytes)
+    let at = 0
+    let fault: BatchFault | undefined
+    for (;;) {
+      fault = framingFault(chunk, at, available - at)
+      if (fault !== undefined) break
+      const batch = batchAt(chunk, at, position + at)
+      yield batch
+      at += batch.sizeBytes
+      if (at === available) break
+    }
+    position += at
+    if (fault === undefined || (at > 0 && isCut(fault))) continue
+    const needed = fault === 'bytes-cut' ? sizeAt(chunk, 0) : 0
+    if (needed <= chunk.bytes.length || needed > fileBytes - position) {
+      return { position, fileBytes, fault }
+    }
+    chunk = memoryOf(needed)
+  }
+  return { position, fileBytes, fault: undefined }
 }
 
 /** The batch's records, one by one. @throws {TidemarkError} CORRUPT_MESSAGE */
@@ -132,10 +153,21 @@ function isCut(fault: BatchFault): boolean {
   return fault === 'header-cut' || fault === 'bytes-cut'
 }
 
-function readChunk(fs: FileSystem, fd: number, chunk: BatchMemory, position: number): number {
+function memoryOf(bytes: number): BatchMemory {
+  return batchMemory(new ArrayBuffer(Math.max(1, bytes)))
+}
+
+function readChunk(
+  fs: FileSystem,
+  fd: number,
+  { bytes }: BatchMemory,
+  position: number,
+  fileBytes: number,
+): number {
+  const wanted = Math.min(bytes.length, fileBytes - position)
   let filled = 0
-  while (filled < chunk.bytes.length) {
-    const read = fs.read(fd, chunk.bytes, filled, chunk.bytes.length - filled, position + filled)
+  while (filled < wanted) {
+    const read = fs.read(fd, bytes, filled, wanted - filled, position + filled)
     if (read === 0) break
     filled += read
   }

@@ -8,6 +8,7 @@ import { type FileSystem, realFileSystem } from '../log/file-system.ts'
 import { parsePartitionDirectoryName } from '../log/topic-name.ts'
 import { type BrokerFiles, readBrokerFiles } from './broker-files.ts'
 import { fileKindOf, metaPropertiesFileName } from './file-kind.ts'
+import { withNamedErrors } from './named-errors.ts'
 import { metadataPartitionName, verifyCheckpoints } from './verify-checkpoints.ts'
 import {
   type PartitionContext,
@@ -48,7 +49,7 @@ export function verifyDirectories(
   paths: readonly string[],
   options: VerifyOptions = {},
 ): VerifyResult {
-  const fs = options.fs ?? realFileSystem
+  const fs = withNamedErrors(options.fs ?? realFileSystem)
   const report = new VerifyReport()
   const directories: string[] = []
   const byName = new Map<string, Verified[]>()

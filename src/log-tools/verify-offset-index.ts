@@ -38,6 +38,11 @@ export class OffsetIndexCheck {
     this.#add(entry, `offset ${facts.lastOffset}, the last of the batch there`)
   }
 
+  /** Where the next batch begins for certain; undefined: no entry beyond `position`. */
+  nextPosition(position: number): number | undefined {
+    return this.#entries.find((entry) => entry.position > position)?.position
+  }
+
   /** A batch about which nothing is known stands there. */
   lose(filePosition: number): void {
     this.#open.delete(filePosition)

@@ -5,7 +5,6 @@
  */
 import { timeIndexEntryBytes } from '../log/time-index.ts'
 import { type TimeIndexEntry, timeIndexEntries } from './index-entries.ts'
-import type { WalkEnd } from './segment-walk.ts'
 import type { BatchFacts } from './verify-batch.ts'
 import { checkEntryBytes } from './verify-offset-index.ts'
 import type { VerifyReport } from './verify-report.ts'
@@ -54,8 +53,8 @@ export class TimeIndexCheck {
   }
 
   /** `isDone`: nothing is appended to the segment any more, so its index has its last entry. */
-  end({ fault }: WalkEnd, isDone: boolean): void {
-    if (fault !== undefined || this.#uncertain) return
+  end(isDone: boolean): void {
+    if (this.#uncertain) return
     for (; this.#at < this.#open.length; this.#at += 1) {
       this.#add(this.#open[this.#at], 'an offset that the segment has')
     }

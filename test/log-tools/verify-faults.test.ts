@@ -1,6 +1,7 @@
 /** One damage at a time to a small directory: what is said, and about which place. */
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { TidemarkError } from '../../src/errors.ts'
 import { batchField } from '../../src/log/batch-layout.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import { crc32c } from '../../src/log/crc32c.ts'
@@ -75,6 +76,30 @@ describe('segments', () => {
     expect(text[0]).toBe(
       `t-1/${name}.log offset-order @null/null: expected a segment that begins at 6, where the one before ends, found base offset 3`,
     )
+  })
+
+  it('with a header that is none are read on where the index says they go on', () => {
+    const file = inside('t-1', `${first}.log`)
+    // Magic of the second batch, and a byte within the third one's records.
+    files.bytes(file)[74 + 16] = 77
+    files.bytes(file)[250] ^= 4
+    expect(faults().map((fault) => fault.replace(/: .*/, ''))).toEqual([
+      `t-1/${first}.log batch @1/74`,
+      `t-1/${first}.log batch @4/174`,
+    ])
+  })
+
+  it('that cannot be read cost one typed error that names the file', () => {
+    const refuse = () => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
+    }
+    const judge = (fs: Partial<typeof files.fs>) => () =>
+      verifyDirectories([directory], { fs: { ...files.fs, ...fs } })
+    const message = (file: string) => new RegExp(`cannot (read|list) .*${file}: EACCES`)
+    expect(judge({ open: refuse })).toThrow(message(`t-0/${first}.log`))
+    expect(judge({ read: refuse })).toThrow(message(`t-0/${first}.log`))
+    expect(judge({ readFile: refuse })).toThrow(message('checkpoint'))
+    expect(judge({ list: refuse })).toThrow(TidemarkError)
   })
 
   it('whose indexes are all that is left', () => {
