@@ -267,9 +267,14 @@ export class Cluster {
     this.board.setCatchUpBytesPerSec(brokerId, checkedRate(bytesPerSec))
   }
 
-  /** Flushes, closes, and gives the directory back. Idempotent. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
+  /**
+   * Closes everything and gives the directory back. Idempotent.
+   *
+   * @param options `flush: false` leaves out the fsync of every log, and the mark of a clean shutdown:
+   *   for data that is thrown away; opened again, it goes through recovery
+   */
+  close(options: { readonly flush: boolean } = { flush: true }): Promise<void> {
+    this.#closing ??= this.#close(options)
     return this.#closing
   }
 
@@ -320,7 +325,7 @@ export class Cluster {
     return { image: this.#client.image, board: this.board, isRunning }
   }
 
-  async #close(): Promise<void> {
+  async #close(options: { readonly flush: boolean }): Promise<void> {
     this.#closed.abort()
     for (const producer of [...this.#producers]) producer.abort()
     await Promise.allSettled(this.#starting)
@@ -335,7 +340,7 @@ export class Cluster {
     }
     const clean = new Set<BrokerHost>()
     const stop = async (host: BrokerHost) => {
-      if (await host.stop()) clean.add(host)
+      if (await host.stop(options)) clean.add(host)
     }
     const running = this.#brokers.filter((host) => host.isRunning)
     await Promise.all(running.map((host) => attempt(() => stop(host))))

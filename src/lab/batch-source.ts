@@ -1,7 +1,7 @@
 /**
  * BatchSource: fills batches with records, synthetic or from somebody's file, straight into the ring.
- * Synthetic payload is a slice of a pool made from the seed, at a place that changes from record to record,
- * with the record's number in its first eight bytes, so that no two records are equal.
+ * Synthetic values come from a pool made from the seed, with the record's number in their first eight
+ * bytes, so that no two records of eight bytes or more are equal.
  */
 import type { BatchEncoder } from '../log/batch-encoder.ts'
 import { batchOverheadBytes } from '../log/batch-layout.ts'
@@ -13,48 +13,54 @@ export interface BatchSource {
   fill(encoder: BatchEncoder, timestampMs: number): number
 }
 
-const poolBytes = 4 * 1024 * 1024
-/** A prime, so that slices of any size visit the whole pool. */
-const poolStride = 1_048_583
+/** Values in the pool: far more than a cache holds, so that sending them reads memory as real ones would. */
+const poolValues = 4_096
+const poolBytesMax = 64 * 1024 * 1024
 
 export class SyntheticSource implements BatchSource {
-  readonly #pool: Buffer
+  readonly #values: readonly Uint8Array[]
   readonly #recordBytes: number
   readonly #recordsPerBatch: number
-  #at = 0
-  #number = 0
+  #number: number
 
   /** @param first number of the first record; generators of one run begin far apart */
   constructor(recordBytes: number, batchBytes: number, seed: number, first: number) {
     this.#recordBytes = recordBytes
     this.#recordsPerBatch = recordsPerBatch(recordBytes, batchBytes)
-    this.#pool = Buffer.allocUnsafeSlow(poolBytes + recordBytes)
-    const random = new SeededRandom(seed)
-    // Half-compressible, like text: letters from a small alphabet in short runs.
-    for (let at = 0; at < this.#pool.length; at += 4) {
-      const bits = random.nextUint32()
-      const word = bits & 1 ? bits : 0x2065_7473 ^ (bits & 0x0303_0303)
-      this.#pool.writeUInt32LE(word >>> 0, Math.min(at, this.#pool.length - 4))
-    }
+    this.#values = makeValues(recordBytes, seed)
     this.#number = first
   }
 
   fill(encoder: BatchEncoder, timestampMs: number): number {
     const size = this.#recordBytes
-    const pool = this.#pool
+    const values = this.#values
     const { rawBytes } = encoder
     let filled = 0
     for (let record = 0; record < this.#recordsPerBatch; record++) {
       const position = encoder.tryAppendRaw(timestampMs, -1, size)
       if (position < 0) break
-      this.#at += poolStride
-      if (this.#at >= poolBytes) this.#at -= poolBytes * Math.floor(this.#at / poolBytes)
-      pool.copy(rawBytes, position, this.#at, this.#at + size)
-      writeNumber(rawBytes, position, size, this.#number++)
+      rawBytes.set(values[this.#number % values.length], position)
+      if (size >= 8) writeNumber(rawBytes, position, this.#number)
+      this.#number++
       filled += size
     }
     return filled
   }
+}
+
+/** Half-compressible, like text: words of four letters, every second one from a small alphabet. */
+function makeValues(recordBytes: number, seed: number): Uint8Array[] {
+  const count = Math.max(16, Math.min(poolValues, Math.floor(poolBytesMax / recordBytes)))
+  const pool = new Uint32Array(Math.ceil((count * recordBytes) / 4))
+  const random = new SeededRandom(seed)
+  for (let word = 0; word < pool.length; word++) {
+    const bits = random.nextUint32()
+    pool[word] = bits & 1 ? bits : 0x2065_7473 ^ (bits & 0x0303_0303)
+  }
+  const bytes = new Uint8Array(pool.buffer)
+  return Array.from({ length: count }, (_, value) => {
+    return bytes.subarray(value * recordBytes, (value + 1) * recordBytes)
+  })
 }
 
 export function recordsPerBatch(recordBytes: number, batchBytes: number): number {
@@ -62,13 +68,18 @@ export function recordsPerBatch(recordBytes: number, batchBytes: number): number
   return Math.max(1, Math.floor((batchBytes - batchOverheadBytes) / (recordBytes + 8)))
 }
 
-function writeNumber(bytes: Uint8Array, position: number, size: number, number: number): void {
-  let rest = number
-  const end = position + Math.min(8, size)
-  for (let at = position; at < end; at++) {
-    bytes[at] = rest & 0xff
-    rest = Math.floor(rest / 256)
-  }
+/** Eight bytes, least significant first. */
+function writeNumber(bytes: Uint8Array, position: number, number: number): void {
+  const low = number >>> 0
+  const high = (number - low) / 2 ** 32
+  bytes[position] = low
+  bytes[position + 1] = low >>> 8
+  bytes[position + 2] = low >>> 16
+  bytes[position + 3] = low >>> 24
+  bytes[position + 4] = high
+  bytes[position + 5] = high >>> 8
+  bytes[position + 6] = high >>> 16
+  bytes[position + 7] = high >>> 24
 }
 
 export class InputSource implements BatchSource {

@@ -1,78 +1,83 @@
 /**
- * What this machine sustains: the pipeline's own maximum, measured for a moment in closed loop on a cluster
- * of the same shape, and what the disk takes for ever, which all replicas share. The smaller counts.
+ * What this machine sustains: the pipeline's own maximum, measured for a moment in closed loop on the
+ * study's own cluster, and what the disk takes for ever, which all replicas share. The smaller counts.
  */
-import { tmpdir } from 'node:os'
 import { runInWorker } from './disk-rate-task.ts'
 import type { InputRecords } from './input.ts'
-import { LabCluster } from './lab-cluster.ts'
-import { ledgerStatus } from './load-ledger.ts'
+import type { LabCluster } from './lab-cluster.ts'
+import { type LoadLedgerBuffers, ledgerStatus } from './load-ledger.ts'
 import { LoadRun } from './load-run.ts'
 import type { Calibration, CatchUpOptions } from './result.ts'
 import type { StudyProgress } from './study-progress.ts'
+import { formatRate } from './units.ts'
 import { workloadOf } from './workload.ts'
 
 const pipelineMs = 1_800
 /** The beginning, in which threads compile their code, does not count. */
-const pipelineWarmUpMs = 900
-const pipelineBytesMax = 1024 * 1024 * 1024
+const pipelineWarmUpMs = 1_000
+/** So that the disk is not still busy with it when the study begins. */
+const pipelineBytesMax = 512 * 1024 * 1024
 const diskBudgetMs = 2_000
 
-/** @throws {TidemarkError} what opening and writing throw; nothing is left behind */
+/** @throws {TidemarkError} what producing and writing throw */
 export async function calibrate(
+  lab: LabCluster,
   options: CatchUpOptions,
   input: InputRecords | undefined,
   progress: StudyProgress,
-): Promise<Calibration> {
+): Promise<CalibrationRun> {
   progress.phase('calibrating the disk', diskBudgetMs)
-  const disk = await runInWorker(options.dir ?? tmpdir(), diskBudgetMs)
+  const disk = await runInWorker(lab.directory, diskBudgetMs)
   progress.phase('calibrating the pipeline', pipelineMs)
-  const pipelineBytesPerSec = await measurePipeline(options, input)
-  const perPayloadByte = options.replicationFactor
-  const sustainable = Math.min(
-    pipelineBytesPerSec,
-    (disk.bytesPerSec ?? Number.POSITIVE_INFINITY) / perPayloadByte,
-  )
+  const { bytesPerSec, ledgers } = await measurePipeline(lab, options, input)
+  const perReplica = (disk.bytesPerSec ?? Number.POSITIVE_INFINITY) / options.replicationFactor
   return {
-    pipelineBytesPerSec,
-    diskBytesPerSec: disk.bytesPerSec,
-    sustainableBytesPerSec: sustainable,
+    ledgers,
+    calibration: {
+      pipelineBytesPerSec: bytesPerSec,
+      diskBytesPerSec: disk.bytesPerSec,
+      sustainableBytesPerSec: Math.min(bytesPerSec, perReplica),
+    },
   }
 }
 
+export interface CalibrationRun {
+  readonly calibration: Calibration
+  /** What it produced, to be read back with the rest. */
+  readonly ledgers: readonly LoadLedgerBuffers[]
+}
+
+export function noteCalibration(calibration: Calibration, progress: StudyProgress): void {
+  const { pipelineBytesPerSec, diskBytesPerSec } = calibration
+  const disk =
+    diskBytesPerSec === null ? 'no disk behind it' : `the disk ${formatRate(diskBytesPerSec)}`
+  progress.note(`the pipeline carries ${formatRate(pipelineBytesPerSec)}, ${disk}`)
+}
+
 async function measurePipeline(
+  lab: LabCluster,
   options: CatchUpOptions,
   input: InputRecords | undefined,
-): Promise<number> {
-  const lab = await LabCluster.open({
-    load: { ...options, dir: null },
-    config: { 'partitions.max': Math.max(1_024, options.partitions) },
-    minInsync: 1,
-    keep: false,
+): Promise<{ readonly bytesPerSec: number; readonly ledgers: readonly LoadLedgerBuffers[] }> {
+  const run = await LoadRun.open({
+    memory: lab.cluster.memory,
+    partitions: lab.partitions,
+    generators: 1,
+    input,
+    batchesMax: Math.ceil(pipelineBytesMax / Math.min(options.batchBytes, 512)),
+    workload: workloadOf(options, input, {
+      bytesPerSec: undefined,
+      roundBytesMax: pipelineBytesMax,
+      generators: 1,
+    }),
   })
   try {
-    const run = await LoadRun.open({
-      memory: lab.cluster.memory,
-      partitions: lab.partitions,
-      generators: 1,
-      input,
-      batchesMax: Math.ceil(pipelineBytesMax / Math.min(options.batchBytes, 512)),
-      workload: workloadOf(options, input, {
-        bytesPerSec: undefined,
-        totalBytesMax: pipelineBytesMax,
-        generators: 1,
-      }),
-    })
-    try {
-      run.begin()
-      await new Promise((resolve) => setTimeout(resolve, pipelineMs))
-      await run.drain(30_000)
-      return rateOf(run)
-    } finally {
-      await run.close()
-    }
+    run.begin()
+    await run.roundOver(AbortSignal.timeout(pipelineMs))
+    await run.hold()
+    return { bytesPerSec: rateOf(run), ledgers: run.ledgerBuffers }
   } finally {
-    await lab.close()
+    await run.close()
   }
 }
 

@@ -5,59 +5,32 @@
 
 import { systemClock } from '../clock.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from '../ids.ts'
+import { calibrate, noteCalibration } from './calibration.ts'
 import { CatchUpEvents } from './catch-up-events.ts'
 import { CatchUpForecast } from './catch-up-forecast.ts'
+import type { CatchUpRecording, Instants } from './catch-up-recording.ts'
 import { CatchUpSampler } from './catch-up-sampler.ts'
 import type { InputRecords } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
-import { ledgerRowBytes } from './load-ledger.ts'
+import { type LoadLedgerBuffers, ledgerRowBytes } from './load-ledger.ts'
 import { LoadRun } from './load-run.ts'
 import type { Calibration, CatchUpOptions, Phase } from './result.ts'
 import type { StudyProgress } from './study-progress.ts'
 import { formatBytes, formatCount, formatDuration } from './units.ts'
-import type { Verification } from './verify.ts'
 import { verifyRun } from './verify-run.ts'
 import { payloadBytesPerBatch, workloadOf } from './workload.ts'
 
 const sampleMs = 25
 const drainMsMax = 30_000
 const ledgerBytesMax = 1024 * 1024 * 1024
-
-/** Instants of a run, ms since 1970; 0: did not come to that. */
-export interface Instants {
-  startMs: number
-  faultMs: number
-  resumeMs: number
-  caughtUpMs: number
-  admittedMs: number
-  endMs: number
-}
-
-export interface CatchUpRecording {
-  readonly at: Instants
-  readonly offeredBytesPerSec: number | null
-  readonly load: Pick<LoadRun, 'ledgers'>
-  readonly events: CatchUpEvents
-  readonly sampler: CatchUpSampler
-  readonly forecast: CatchUpForecast
-  readonly verification: Verification
-  readonly counters: {
-    readonly copiedBytes: number
-    readonly diskReadBytes: number
-    readonly ringBytes: number
-    readonly advances: number
-  }
-  readonly backlogRecords: number
-  readonly affected: readonly PartitionIndex[]
-  readonly outcome: 'converged' | 'diverges' | 'timed-out'
-  readonly interrupted: boolean
-}
+/** Half of what is sustainable: enough to matter, and a follower can still catch up. */
+const calibratedShare = 1 / 2
 
 export interface CatchUpRunParts {
   readonly options: CatchUpOptions
   readonly input: InputRecords | undefined
+  /** From an earlier repetition; null: to be made if the options ask for it. */
   readonly calibration: Calibration | null
-  readonly offeredBytesPerSec: number | null
   readonly progress: StudyProgress
   readonly signal: AbortSignal
 }
@@ -93,7 +66,7 @@ class CatchUpRun {
   readonly #lab: LabCluster
   readonly #events: CatchUpEvents
   readonly #sampler: CatchUpSampler
-  readonly #forecast: CatchUpForecast
+  #forecast!: CatchUpForecast
   readonly #follower: BrokerId
   readonly #affected: PartitionIndex[]
   readonly #at: Instants = {
@@ -105,6 +78,9 @@ class CatchUpRun {
     endMs: 0,
   }
   #load!: LoadRun
+  #calibration: Calibration | null
+  #calibrationLedgers: readonly LoadLedgerBuffers[] = []
+  #offeredBytesPerSec: number | null = null
   #phase: Phase = 'warm-up'
   #backlogRecords = 0
   #attaches = 0
@@ -124,13 +100,15 @@ class CatchUpRun {
     this.#sampler = new CatchUpSampler(lab.cluster, lab.partitions, this.#follower, () =>
       systemClock.nowMs(),
     )
-    this.#forecast = new CatchUpForecast(parts.options, parts.calibration)
+    this.#calibration = parts.calibration
   }
 
   async run(): Promise<CatchUpRecording> {
     const { cluster } = this.#lab
     const { options } = this
     cluster.limitCatchUp(this.#follower, options.catchUpLimitBytesPerSec ?? 0)
+    await this.#chooseRate()
+    this.#forecast = new CatchUpForecast(options, this.#calibration)
     this.#load = await this.#openLoad()
     try {
       this.#at.startMs = systemClock.nowMs()
@@ -158,8 +136,24 @@ class CatchUpRun {
     return this.#options
   }
 
+  async #chooseRate(): Promise<void> {
+    const { input, progress } = this.#parts
+    const { rateBytesPerSec: asked } = this.#options
+    if (asked === 'calibrated' && this.#calibration === null) {
+      const run = await calibrate(this.#lab, this.#options, input, progress)
+      this.#calibration = run.calibration
+      this.#calibrationLedgers = run.ledgers
+      noteCalibration(run.calibration, progress)
+    }
+    if (asked === 'max') this.#offeredBytesPerSec = null
+    else if (asked === 'calibrated') {
+      this.#offeredBytesPerSec = this.#calibration!.sustainableBytesPerSec * calibratedShare
+    } else this.#offeredBytesPerSec = asked
+  }
+
   async #openLoad(): Promise<LoadRun> {
-    const { input, offeredBytesPerSec: rate, options } = this.#parts
+    const { input, options } = this.#parts
+    const rate = this.#offeredBytesPerSec
     const payload = payloadBytesPerBatch(options, input)
     const seconds =
       (options.warmUpMs + options.outageMs + options.timeoutMs + options.settleMs + 10_000) / 1000
@@ -172,7 +166,7 @@ class CatchUpRun {
       batchesMax: Math.ceil(Math.min(expected + 10_000, ledgerBytesMax / ledgerRowBytes)),
       workload: workloadOf(options, input, {
         bytesPerSec: rate ?? undefined,
-        totalBytesMax: Number.MAX_SAFE_INTEGER,
+        roundBytesMax: Number.MAX_SAFE_INTEGER,
         generators: 1,
         ...(options.replay ? { replayTimeScale: options.timeScale } : {}),
       }),
@@ -392,7 +386,7 @@ class CatchUpRun {
   }
 
   async #recording(outcome: CatchUpRecording['outcome']): Promise<CatchUpRecording> {
-    const { options, progress, signal, offeredBytesPerSec } = this.#parts
+    const { options, progress, signal } = this.#parts
     const { board, brokerIds } = this.#lab.cluster
     const evicted = [...this.#events.times.evictedAtMs.values()]
     if (evicted.length > 0) {
@@ -408,7 +402,7 @@ class CatchUpRun {
     progress.phase('reading everything back', null)
     const verification = await verifyRun(
       this.#lab,
-      this.#load.ledgerBuffers,
+      [...this.#calibrationLedgers, ...this.#load.ledgerBuffers],
       options.acks === 'all',
       (done) => {
         progress.status(
@@ -420,7 +414,8 @@ class CatchUpRun {
     for (const id of brokerIds) advances += board.counter(id, 'highWatermarkAdvances')
     return {
       at: this.#at,
-      offeredBytesPerSec,
+      calibration: this.#calibration,
+      offeredBytesPerSec: this.#offeredBytesPerSec,
       load: this.#load,
       events: this.#events,
       sampler: this.#sampler,

@@ -3,7 +3,6 @@
  * happened with a prediction; several times over when asked to.
  */
 import { tmpdir } from 'node:os'
-import { calibrate } from './calibration.ts'
 import { requireReplayable } from './catch-up-input.ts'
 import { resultOfCatchUp } from './catch-up-result.ts'
 import { runCatchUp } from './catch-up-run.ts'
@@ -12,10 +11,7 @@ import type { Calibration, CatchUpOptions, CatchUpResult, Interval } from './res
 import { medianInterval95 } from './statistics.ts'
 import type { StudyProgress } from './study-progress.ts'
 import { machineOf } from './throughput-study.ts'
-import { formatRate } from './units.ts'
 
-/** Half of what is sustainable: enough to matter, and a follower can still catch up. */
-const calibratedShare = 1 / 2
 const headerBytes = 128
 
 /** @throws {TidemarkError} INVALID_ARGUMENT for an input that cannot be used; what a run throws */
@@ -25,17 +21,7 @@ export async function studyCatchUp(
   signal: AbortSignal,
 ): Promise<CatchUpResult> {
   const input = await inputOf(options, progress)
-  const { rateBytesPerSec: asked } = options
-  const calibration = asked === 'calibrated' ? await calibrate(options, input, progress) : null
-  const offeredBytesPerSec = offered(options, calibration)
-  if (calibration !== null) {
-    const { pipelineBytesPerSec, diskBytesPerSec } = calibration
-    const disk =
-      diskBytesPerSec === null ? 'no disk behind it' : `the disk ${formatRate(diskBytesPerSec)}`
-    progress.note(
-      `the pipeline carries ${formatRate(pipelineBytesPerSec)}, ${disk}: producing at ${formatRate(offeredBytesPerSec ?? 'max')}`,
-    )
-  }
+  let calibration: Calibration | null = null
   const results: CatchUpResult[] = []
   for (let run = 0; run < options.repeat && !(signal.aborted && run > 0); run++) {
     if (options.repeat > 1) progress.note(`run ${run + 1} of ${options.repeat}`)
@@ -44,11 +30,12 @@ export async function studyCatchUp(
       options: runOptions,
       input,
       calibration,
-      offeredBytesPerSec,
       progress,
       signal,
     })
+    calibration = recording.calibration
     const machine = machineOf(options.dir ?? tmpdir())
+    const { offeredBytesPerSec } = recording
     const scenario = { ...runOptions, offeredBytesPerSec, calibration, machine }
     results.push(resultOfCatchUp(recording, scenario))
   }
@@ -64,13 +51,6 @@ async function inputOf(
   requireReplayable(options, input.kind)
   for (const warning of input.warnings) progress.note(warning)
   return input
-}
-
-function offered(options: CatchUpOptions, calibration: Calibration | null): number | null {
-  const { rateBytesPerSec: asked } = options
-  if (asked === 'max') return null
-  if (asked !== 'calibrated') return asked
-  return calibration === null ? null : calibration.sustainableBytesPerSec * calibratedShare
 }
 
 /** The run with the median catch-up time stands for all; a run that failed stands before any that did not. */

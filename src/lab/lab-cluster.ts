@@ -13,6 +13,8 @@ export interface LabClusterOptions {
     LoadOptions,
     'brokers' | 'replicationFactor' | 'partitions' | 'leaders' | 'flush' | 'dir'
   >
+  /** Where a temporary directory is made; default the system's. */
+  readonly base?: string
   readonly config: ClusterConfigInput
   readonly minInsync: number
   readonly keep: boolean
@@ -37,7 +39,7 @@ export class LabCluster {
   /** A directory that was given stays; one of our own is removed at `close`, and when this fails. */
   static async open(options: LabClusterOptions): Promise<LabCluster> {
     const { load } = options
-    const directory = load.dir ?? (await mkdtemp(path.join(tmpdir(), 'tidemark-')))
+    const directory = load.dir ?? (await mkdtemp(path.join(options.base ?? tmpdir(), 'tidemark-')))
     const removes = load.dir === null && !options.keep
     let cluster: Cluster | undefined
     try {
@@ -56,15 +58,18 @@ export class LabCluster {
       })
       return new LabCluster(cluster, topic, directory, removes)
     } catch (error) {
-      await cluster?.close()
+      await cluster?.close().catch(() => {})
       if (removes) await remove(directory)
       throw error
     }
   }
 
   async close(): Promise<void> {
-    await this.cluster.close()
-    if (this.#removes) await remove(this.directory)
+    try {
+      await this.cluster.close({ flush: !this.#removes })
+    } finally {
+      if (this.#removes) await remove(this.directory)
+    }
   }
 }
 

@@ -31,8 +31,8 @@ export interface LoadGeneratorParts {
   readonly requestTimeoutMs: number
   /** Closed loop: bytes that may be unanswered. More in flight only waits longer. */
   readonly inFlightBytesMax: number
-  /** Bytes of batches after which it stops by itself. */
-  readonly totalBytesMax: number
+  /** Bytes of batches after which a round ends by itself. */
+  readonly roundBytesMax: number
 }
 
 interface DeferredBatch {
@@ -78,17 +78,21 @@ export class LoadGenerator {
     return this.#failure
   }
 
+  /** The round has sent all it may, or the ledger is full. */
   get isFinished(): boolean {
-    const { ledger, totalBytesMax } = this.#parts
-    return this.#sentBytes >= totalBytesMax || ledger.count >= ledger.capacity
+    const { ledger, roundBytesMax } = this.#parts
+    return this.#sentBytes >= roundBytesMax || ledger.count >= ledger.capacity
   }
 
   get outstanding(): number {
     return this.#parts.producer.outstanding
   }
 
+  /** Begins a round: the schedule counts from now. */
   start(): void {
     this.#startMs = this.#parts.clock.nowMs()
+    this.#scheduled = 0
+    this.#sentBytes = 0
   }
 
   /** Takes in answers. @returns how many */

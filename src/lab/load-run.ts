@@ -45,7 +45,12 @@ export class LoadRun {
   /** Resolves when all generators stand ready; nothing is sent before `begin`. */
   static async open(options: LoadRunOptions): Promise<LoadRun> {
     const run = new LoadRun(options)
-    await run.#until(() => run.#generators.every(({ control }) => Atomics.load(control, 1) > 0))
+    try {
+      await run.#until(() => run.#isAll(loadState.ready))
+    } catch (error) {
+      await run.close()
+      throw error
+    }
     return run
   }
 
@@ -55,11 +60,25 @@ export class LoadRun {
   }
 
   get isFinished(): boolean {
-    return this.#generators.every(({ control }) => Atomics.load(control, 1) === loadState.finished)
+    return this.#isAll(loadState.finished)
   }
 
+  /** Begins a round, the first or another one after `hold`. */
   begin(): void {
+    // Told here and not by the threads, so that nobody takes a round that has not begun for one that is over.
+    for (const { control } of this.#generators) Atomics.store(control, 1, loadState.running)
     this.#command(loadControl.run)
+  }
+
+  /** Resolves when the round has sent all it may and everything is answered, or `signal` aborts. */
+  async roundOver(signal: AbortSignal): Promise<void> {
+    await this.#until(() => this.#isAll(loadState.ready) || signal.aborted)
+  }
+
+  /** Ends the round; resolves when everything sent is answered. */
+  async hold(): Promise<void> {
+    this.#command(loadControl.hold)
+    await this.#until(() => this.#isAll(loadState.ready))
   }
 
   /**
@@ -72,10 +91,6 @@ export class LoadRun {
     const untilMs = performance.now() + timeoutMs
     await this.#until(() => this.isFinished || performance.now() > untilMs)
     return this.isFinished
-  }
-
-  async finished(): Promise<void> {
-    await this.#until(() => this.isFinished)
   }
 
   async close(): Promise<void> {
@@ -111,6 +126,10 @@ export class LoadRun {
     })
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     return { worker, control: new Int32Array(buffer), exited }
+  }
+
+  #isAll(state: number): boolean {
+    return this.#generators.every(({ control }) => Atomics.load(control, 1) === state)
   }
 
   #command(command: number): void {

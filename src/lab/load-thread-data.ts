@@ -5,10 +5,13 @@ import type { InputRecords } from './input.ts'
 import type { LoadLedgerBuffers } from './load-ledger.ts'
 import type { Acks, Compression } from './result.ts'
 
-/** Word 0. `abandon`: stop without waiting for what is unanswered. */
+/**
+ * Word 0. `hold`: send nothing, ready for another round; `drain`: the last round is over, end when
+ * everything is answered; `abandon`: end at once.
+ */
 export const loadControl = { hold: 0, run: 1, drain: 2, abandon: 3 } as const
-/** Word 1. */
-export const loadState = { starting: 0, ready: 1, finished: 2 } as const
+/** Word 1. `ready`: nothing is unanswered, a round may begin. */
+export const loadState = { starting: 0, ready: 1, running: 2, finished: 3 } as const
 
 export interface Workload {
   readonly recordBytes: number
@@ -23,7 +26,8 @@ export interface Workload {
   readonly payloadBytesPerBatch: number
   readonly replayTimeScale?: number | undefined
   readonly inFlightBytesMax: number
-  readonly totalBytesMax: number
+  /** Bytes of batches after which a round ends by itself. */
+  readonly roundBytesMax: number
 }
 
 export interface LoadThreadData {

@@ -35,25 +35,47 @@ function run(data: LoadThreadData): void {
     acks: workload.acks === 'all' ? -1 : workload.acks,
     requestTimeoutMs: workload.requestTimeoutMs,
     inFlightBytesMax: workload.inFlightBytesMax,
-    totalBytesMax: workload.totalBytesMax,
+    roundBytesMax: workload.roundBytesMax,
   })
 
-  Atomics.store(control, 1, loadState.ready)
-  Atomics.notify(control, 1)
-  Atomics.wait(control, 0, loadControl.hold)
-  generator.start()
+  const setState = (state: number) => {
+    Atomics.store(control, 1, state)
+    Atomics.notify(control, 1)
+  }
+  for (;;) {
+    setState(loadState.ready)
+    waitWhile(control, loadControl.hold)
+    if (Atomics.load(control, 0) !== loadControl.run) break
+    generator.start()
+    runRound(producer, generator, control)
+    // What ended by itself waits until it is told that the round is over.
+    if (generator.isFinished) {
+      setState(loadState.ready)
+      waitWhile(control, loadControl.run)
+    }
+    if (generator.failure !== undefined) break
+  }
+  parentPort!.postMessage({ type: 'finished', failure: generator.failure })
+  setState(loadState.finished)
+}
+
+/** A notification alone says nothing: the same command may have been given twice. */
+function waitWhile(control: Int32Array, command: number): void {
+  while (Atomics.load(control, 0) === command) Atomics.wait(control, 0, command)
+}
+
+/** Until the round has sent all it may or another command comes, and everything is answered. */
+function runRound(producer: RingProducer, generator: LoadGenerator, control: Int32Array): void {
   for (;;) {
     const bell = producer.doorbell.read()
     const command = Atomics.load(control, 0)
     let work = generator.poll()
-    if (command === loadControl.run && generator.failure === undefined) work += generator.send()
-    else if (generator.outstanding === 0 || command === loadControl.abandon) break
-    if (generator.isFinished && generator.outstanding === 0) break
+    const isSending = command === loadControl.run && generator.failure === undefined
+    if (isSending && !generator.isFinished) work += generator.send()
+    else if (generator.outstanding === 0 || command === loadControl.abandon) return
     if (work > 0) continue
     producer.doorbell.park(bell, generator.idleMs())
   }
-  parentPort!.postMessage({ type: 'finished', failure: generator.failure })
-  Atomics.store(control, 1, loadState.finished)
 }
 
 function scheduleOf({ workload, input }: LoadThreadData) {

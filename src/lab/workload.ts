@@ -15,7 +15,7 @@ const requestTimeoutMs = 120_000
 export interface Pace {
   /** Payload bytes a second of one generator; undefined: closed loop. */
   readonly bytesPerSec: number | undefined
-  readonly totalBytesMax: number
+  readonly roundBytesMax: number
   readonly generators: number
   readonly replayTimeScale?: number
 }
@@ -35,7 +35,7 @@ export function workloadOf(sizes: Sizes, input: InputRecords | undefined, pace: 
     payloadBytesPerBatch: payloadBytesPerBatch(sizes, input),
     replayTimeScale: pace.replayTimeScale,
     inFlightBytesMax: Math.max(batchBytes, inFlightBytesDefault / pace.generators),
-    totalBytesMax: pace.totalBytesMax,
+    roundBytesMax: pace.roundBytesMax,
   }
 }
 

@@ -104,17 +104,22 @@ export class BrokerHost {
     await this.#exited
   }
 
-  /** Lets the thread flush, close and end; then writes its checkpoints. @returns whether all went well */
-  async stop(): Promise<boolean> {
+  /**
+   * Lets the thread close its logs, flushed unless told not to, and end; then writes its checkpoints.
+   *
+   * @returns whether the directory may be marked as cleanly shut down
+   */
+  async stop({ flush }: { readonly flush: boolean }): Promise<boolean> {
     if (this.#worker === undefined) return false
     this.#isExpectedToEnd = true
     this.#ring.close()
-    this.#board.setControl(this.brokerId, brokerControl.stop)
+    const control = flush ? brokerControl.stop : brokerControl.abandon
+    this.#board.setControl(this.brokerId, control)
     this.#board.wakeBroker(this.brokerId)
     await this.#exited
     await this.#checkpoints.settle()
     const stopped = this.#stopped
-    if (stopped === undefined) return false
+    if (stopped === undefined || !flush) return false
     this.#directory.writeCheckpoint('highWatermark', stopped.highWatermarks)
     this.#directory.writeCheckpoint('recoveryPoint', stopped.recoveryPoints)
     return stopped.isClean

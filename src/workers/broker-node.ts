@@ -238,14 +238,18 @@ export class BrokerNode {
     return entries
   }
 
-  /** Flushes and closes all logs. Afterwards only the two lists above may be asked for. @returns whether all went well */
-  close(): boolean {
-    let isClean = true
+  /**
+   * Closes all logs, flushed unless told not to. Afterwards only the two lists above may be asked for.
+   *
+   * @returns whether all of them were flushed and closed without an error
+   */
+  close({ flush }: { readonly flush: boolean }): boolean {
+    let isClean = flush
     this.#catchUp.close()
     for (const [, { log }] of this.store.all()) {
       try {
         if (log.failure !== undefined) isClean = false
-        log.close()
+        log.close({ flush })
       } catch (error) {
         if (!isTidemarkError(error)) throw error
         isClean = false

@@ -36,7 +36,7 @@ function run(data: BrokerThreadData): void {
   board.setState(brokerId, brokerState.running)
   for (;;) {
     const control = board.control(brokerId)
-    if (control === brokerControl.stop) break
+    if (control === brokerControl.stop || control === brokerControl.abandon) break
     if (control === brokerControl.pause) {
       board.setState(brokerId, brokerState.paused)
       Atomics.wait(board.words, board.controlWord(brokerId), brokerControl.pause)
@@ -61,7 +61,7 @@ function run(data: BrokerThreadData): void {
     }
     if (!isBusy) doorbell.park(bell, node.idleMs(nowMs))
   }
-  const isClean = node.close()
+  const isClean = node.close({ flush: board.control(brokerId) === brokerControl.stop })
   post({
     type: 'stopped',
     isClean,
