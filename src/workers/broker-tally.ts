@@ -1,6 +1,7 @@
 /** A broker's counters: plain numbers while it works, stored into the board once a step. */
 import type { BrokerId } from '../ids.ts'
-import { type BrokerCounter, brokerCounters, type ProgressBoard } from './progress-board.ts'
+import type { ProgressBoard } from './progress-board.ts'
+import { type BrokerCounter, brokerCounters } from './progress-board-layout.ts'
 
 export class BrokerTally {
   readonly #board: ProgressBoard

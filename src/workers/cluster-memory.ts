@@ -2,7 +2,7 @@
 import { limits } from '../limits.ts'
 import { type AckRingsBuffers, allocateAckRings } from './ack-ring.ts'
 import { allocateBatchRing, type BatchRingBuffers } from './batch-ring.ts'
-import { allocateProgressBoard, type ProgressBoardBuffers } from './progress-board.ts'
+import { allocateProgressBoard, type ProgressBoardBuffers } from './progress-board-layout.ts'
 
 export interface ClusterMemory {
   readonly board: ProgressBoardBuffers

@@ -2,8 +2,9 @@
  * 64-bit numbers in shared memory, without BigInt and without tearing.
  *
  * A number takes three Int32 words, high, low and a second copy of high. The one writer stores
- * second high, low, high; a reader loads high, low, second high and tries again until both highs agree
- * (Lamport 1977). A number that keeps its high word, which is nearly every store, costs one atomic store.
+ * second high, low, high; a reader loads high, low, second high and tries again until both highs
+ * agree (Lamport 1977). A number that keeps its high word, which is nearly every store, costs one
+ * atomic store.
  *
  *   word   0      1     2
  *        ┌──────┬─────┬───────┐
@@ -27,7 +28,10 @@ export function storeShared(words: Int32Array, word: number, value: number): voi
   Atomics.store(words, word, high)
 }
 
-/** Loads a number that another thread may be storing at this moment: the old or the new one, never a mixture. */
+/**
+ * Loads a number that another thread may be storing at this moment: the old or the new one, never a
+ * mixture.
+ */
 export function loadShared(words: Int32Array, word: number): number {
   for (;;) {
     const high = Atomics.load(words, word)
@@ -36,9 +40,9 @@ export function loadShared(words: Int32Array, word: number): number {
   }
 }
 
-/** Rounds a count of Int32 words up to whole cache lines, so that two writers never share one. */
 export const cacheLineWords = 16
 
+/** Rounds a count of Int32 words up to whole cache lines, so that two writers never share one. */
 export function roundToCacheLine(words: number): number {
   return Math.ceil(words / cacheLineWords) * cacheLineWords
 }

@@ -29,11 +29,8 @@ import { type BrokerNews, BrokerNode } from '../../src/workers/broker-node.ts'
 import { type Channel, localChannel } from '../../src/workers/channel.ts'
 import type { ClusterMemory } from '../../src/workers/cluster-memory.ts'
 import { logConfigOf } from '../../src/workers/partition-store.ts'
-import {
-  allocateProgressBoard,
-  brokerState,
-  ProgressBoard,
-} from '../../src/workers/progress-board.ts'
+import { brokerState, ProgressBoard } from '../../src/workers/progress-board.ts'
+import { allocateProgressBoard } from '../../src/workers/progress-board-layout.ts'
 import { MemoryMetadataLog } from '../replication/controller/memory-metadata-log.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 import { WorkerDisk } from './worker-disk.ts'

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
-import {
-  allocateProgressBoard,
-  brokerCounters,
-  ProgressBoard,
-  readerState,
-} from '../../src/workers/progress-board.ts'
+import { ProgressBoard, readerState } from '../../src/workers/progress-board.ts'
+import { allocateProgressBoard, brokerCounters } from '../../src/workers/progress-board-layout.ts'
 import { countSteps, endingAt, stepping } from '../support/atomics-steps.ts'
 
 const leader = brokerId(1)
