@@ -1,4 +1,7 @@
-/** Entry of a broker's worker thread: builds a BrokerNode, steps it, parks when there is nothing to do. */
+/**
+ * Entry of a broker's worker thread: builds a BrokerNode, steps it, parks when there is nothing to
+ * do.
+ */
 import { workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
@@ -61,17 +64,21 @@ function run(data: BrokerThreadData): void {
     }
     if (!isBusy) doorbell.park(bell, node.idleMs(nowMs))
   }
-  const isClean = node.close({ flush: board.control(brokerId) === brokerControl.stop })
-  post({
-    type: 'stopped',
-    isClean,
-    highWatermarks: node.highWatermarks(),
-    recoveryPoints: node.recoveryPoints(),
-    brokerEpoch: node.link.brokerEpoch,
-  })
+  const flush = board.control(brokerId) === brokerControl.stop
+  post(closed(node, flush))
   board.setState(brokerId, brokerState.stopped)
   controllerPort.close()
   newsPort.close()
+}
+
+function closed(node: BrokerNode, flush: boolean): BrokerThreadMessage {
+  return {
+    type: 'stopped',
+    isClean: node.close({ flush }),
+    highWatermarks: node.highWatermarks(),
+    recoveryPoints: node.recoveryPoints(),
+    brokerEpoch: node.link.brokerEpoch,
+  }
 }
 
 run(workerData as BrokerThreadData)

@@ -15,7 +15,7 @@
  *   a follower at a leader (rows leader × follower)
  *     reader state      both (CAS)      detached, idle, reading, attach requested
  *     cursor            follower; the leader while it attaches it
- *     reports           follower        ring of (partition, logEndOffset), for what disk reads brought
+ *     reports           follower        ring of (partition, logEndOffset): what came from disk
  *   a partition at a broker
  *     logEndOffset, highWatermark       that broker
  *     ledEpoch          that broker     leader epoch in which it leads, -1: does not
