@@ -1,7 +1,7 @@
 /**
- * BrokerNode: one broker. It leads some partitions and follows others, and all it does is one `step()`:
- * bounded, never blocking, in an order that is written down here. A thread (broker-thread.ts) or a
- * simulation calls it.
+ * BrokerNode: one broker. It leads some partitions and follows others, and all it does is one
+ * `step()`: bounded, never blocking, in an order that is written down here. A thread
+ * (broker-thread.ts) or a simulation calls it.
  *
  *   mail       metadata, answers of the controller; role changes, a few each step
  *   observe    polls of the followers → caught-up times, high watermarks, ISR changes
@@ -118,15 +118,10 @@ export class BrokerNode {
     this.#files = new OpenFiles(fs)
     this.followed = new FollowedPartitions(partitionsMax, brokers)
     this.link = new ControllerLink(identity, channel, config['broker.heartbeat.interval.ms'])
-    this.store = new PartitionStore({
-      brokerId,
-      board,
-      directory: options.brokerDirectory(brokerId),
-      clock,
-      fs,
-      files: this.#files,
-      stored: options.stored,
-    })
+    const directory = options.brokerDirectory(brokerId)
+    const { stored } = options
+    const files = this.#files
+    this.store = new PartitionStore({ brokerId, board, directory, clock, fs, files, stored })
     this.leaders = new PartitionLeaders({
       brokerId,
       brokerEpoch: () => this.link.brokerEpoch,
@@ -143,13 +138,11 @@ export class BrokerNode {
     this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
     this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
     this.#followers = new RingFollowers({ ...shared, ring, leaders, config })
-    this.#polls = memory.rings
-      .map((buffers, row) => ({ buffers, leader: toBrokerId(row + 1) }))
-      .filter(({ leader }) => leader !== brokerId)
-      .map(({ buffers, leader }) => {
-        const report = this.#onReport
-        return new RingPoll({ ...shared, leader, ring: new BatchRing(buffers), followed, report })
-      })
+    this.#polls = memory.rings.flatMap((buffers, row) => {
+      const leader = toBrokerId(row + 1)
+      const poll = { ...shared, leader, followed, report: this.#onReport }
+      return leader === brokerId ? [] : [new RingPoll({ ...poll, ring: new BatchRing(buffers) })]
+    })
     this.#catchUp = new CatchUp({
       ...shared,
       followed,
@@ -188,7 +181,10 @@ export class BrokerNode {
     return work
   }
 
-  /** Stores counters where others read them; before the thread sleeps and now and then while it is busy. */
+  /**
+   * Stores counters where others read them; before the thread sleeps and now and then while it is
+   * busy.
+   */
   publishTally(): void {
     const { isrShrinks, isrExpands, failedIsrUpdates } = this.leaders.counters
     this.#tally.set('isrShrinks', isrShrinks)
@@ -239,7 +235,8 @@ export class BrokerNode {
   }
 
   /**
-   * Closes all logs, flushed unless told not to. Afterwards only the two lists above may be asked for.
+   * Closes all logs, flushed unless told not to. Afterwards only the two lists above may be asked
+   * for.
    *
    * @returns whether all of them were flushed and closed without an error
    */
@@ -276,7 +273,10 @@ export class BrokerNode {
     return work
   }
 
-  /** Leaders count only what this life has told them under its epoch; some of it may have gone out before. */
+  /**
+   * Leaders count only what this life has told them under its epoch; some of it may have gone out
+   * before.
+   */
   #beginBrokerEpoch(): void {
     const { board, brokerId, followed, link, store } = this
     board.setBrokerEpoch(brokerId, link.brokerEpoch)
