@@ -1,15 +1,17 @@
 /**
- * One run of the catch-up study: warm-up, fault, outage, return, catch-up, settle. It drives the phases and
- * collects; what it all means is worked out in catch-up-result.ts.
+ * One run of the catch-up study: warm-up, fault, outage, return, catch-up, settle. It drives the
+ * phases and collects; what it all means is worked out in catch-up-result.ts.
  */
 
 import { systemClock } from '../clock.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from '../ids.ts'
 import { calibrate, noteCalibration } from './calibration.ts'
+import { CatchUpAttachments } from './catch-up-attachments.ts'
+import { CatchUpConvergence } from './catch-up-convergence.ts'
 import { CatchUpEvents } from './catch-up-events.ts'
 import { CatchUpForecast } from './catch-up-forecast.ts'
 import type { CatchUpRecording, Instants } from './catch-up-recording.ts'
-import { CatchUpSampler } from './catch-up-sampler.ts'
+import { CatchUpSampler, sampleMs } from './catch-up-sampler.ts'
 import type { InputRecords } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
 import { type LoadLedgerBuffers, ledgerRowBytes } from './load-ledger.ts'
@@ -20,7 +22,6 @@ import { formatBytes, formatCount, formatDuration } from './units.ts'
 import { verifyRun } from './verify-run.ts'
 import { payloadBytesPerBatch, workloadOf } from './workload.ts'
 
-const sampleMs = 25
 const drainMsMax = 30_000
 const ledgerBytesMax = 1024 * 1024 * 1024
 /** Half of what is sustainable: enough to matter, and a follower can still catch up. */
@@ -35,7 +36,9 @@ export interface CatchUpRunParts {
   readonly signal: AbortSignal
 }
 
-/** @throws {TidemarkError} what opening, producing and reading back throw; nothing is left behind */
+/**
+ * @throws {TidemarkError} what opening, producing and reading back throw; nothing is left behind
+ */
 export async function runCatchUp(parts: CatchUpRunParts): Promise<CatchUpRecording> {
   const { options } = parts
   const events = new CatchUpEvents(brokerId(options.follower))
@@ -68,7 +71,9 @@ class CatchUpRun {
   readonly #sampler: CatchUpSampler
   #forecast!: CatchUpForecast
   readonly #follower: BrokerId
-  readonly #affected: PartitionIndex[]
+  readonly #affected: readonly PartitionIndex[]
+  readonly #convergence: CatchUpConvergence
+  readonly #attachments: CatchUpAttachments
   readonly #at: Instants = {
     startMs: 0,
     faultMs: 0,
@@ -83,8 +88,6 @@ class CatchUpRun {
   #offeredBytesPerSec: number | null = null
   #phase: Phase = 'warm-up'
   #backlogRecords = 0
-  #attaches = 0
-  #detaches = 0
 
   constructor(parts: CatchUpRunParts, lab: LabCluster, events: CatchUpEvents) {
     this.#parts = parts
@@ -92,14 +95,12 @@ class CatchUpRun {
     this.#lab = lab
     this.#events = events
     this.#follower = brokerId(parts.options.follower)
-    this.#affected = lab.partitions.filter((index) => {
-      const registration = lab.cluster.registration(index)
-      if (registration === undefined || registration.leader === this.#follower) return false
-      return registration.replicas.includes(this.#follower)
-    })
     this.#sampler = new CatchUpSampler(lab.cluster, lab.partitions, this.#follower, () =>
       systemClock.nowMs(),
     )
+    this.#convergence = new CatchUpConvergence(lab, this.#follower, events, this.#sampler)
+    this.#affected = this.#convergence.affected
+    this.#attachments = new CatchUpAttachments(lab.cluster, events)
     this.#calibration = parts.calibration
   }
 
@@ -193,7 +194,7 @@ class CatchUpRun {
     this.#at.resumeMs = systemClock.nowMs()
     const sample = this.#sampler.take('catching-up')
     this.#backlogRecords = sample.lagRecords
-    this.#forecast.begin(this.#at.resumeMs, this.#backlog(), this.#load.ledgers)
+    this.#forecast.begin(this.#at.resumeMs, this.#convergence.backlog(), this.#load.ledgers)
     this.#note(
       'harness',
       'follower is back',
@@ -229,19 +230,6 @@ class CatchUpRun {
     else cluster.throttle(this.#follower, 0)
   }
 
-  /** Bytes each affected partition lacks; the mean batch tells bytes from records. */
-  #backlog(): Float64Array {
-    const { board } = this.#lab.cluster
-    return Float64Array.from(this.#affected, (index) => {
-      const leader = this.#lab.cluster.registration(index)?.leader ?? -1
-      if (leader < 1 || leader === this.#follower) return 0
-      return Math.max(
-        0,
-        board.logEndOffset(leader as BrokerId, index) - board.logEndOffset(this.#follower, index),
-      )
-    })
-  }
-
   async #awaitConvergence(): Promise<CatchUpRecording['outcome']> {
     const deadlineMs = this.#at.resumeMs + this.#options.timeoutMs
     const { progress, signal } = this.#parts
@@ -252,8 +240,8 @@ class CatchUpRun {
       progress.status(
         `${formatCount(sample.lagRecords)} records behind in ${formatCount(sample.laggingPartitions)} partitions${eta === undefined || eta === null ? '' : `, predicted ${formatDuration(eta)} in all`}`,
       )
-      if (this.#at.caughtUpMs === 0 && this.#haveAllReached()) this.#markCaughtUp()
-      if (this.#at.caughtUpMs > 0 && this.#areAllBack()) {
+      if (this.#at.caughtUpMs === 0 && this.#convergence.haveAllReached()) this.#markCaughtUp()
+      if (this.#at.caughtUpMs > 0 && this.#convergence.areAllBack()) {
         this.#at.admittedMs = systemClock.nowMs()
         this.#note(
           'harness',
@@ -269,39 +257,6 @@ class CatchUpRun {
         return this.#forecast.prediction?.converges === false ? 'diverges' : 'timed-out'
       }
     }
-  }
-
-  /** Leaders say it of those that had left; of the others the shared words do. */
-  #haveAllReached(): boolean {
-    const { evictedAtMs, reachedAtMs } = this.#events.times
-    const { board } = this.#lab.cluster
-    for (const index of this.#affected) {
-      if (evictedAtMs.has(index)) {
-        if (!reachedAtMs.has(index)) return false
-        continue
-      }
-      const registration = this.#lab.cluster.registration(index)
-      if (registration === undefined || registration.leader < 1) return false
-      if (!registration.inSyncReplicas.includes(this.#follower)) return false
-      const lag =
-        board.logEndOffset(registration.leader, index) - board.logEndOffset(this.#follower, index)
-      if (lag > 0 && this.#sampler.samples.length > 0 && this.#isBehindForLong(index)) return false
-    }
-    return true
-  }
-
-  #isBehindForLong(index: PartitionIndex): boolean {
-    return this.#sampler.lagTimeMs(index) > 4 * sampleMs
-  }
-
-  #areAllBack(): boolean {
-    return this.#lab.partitions.every((index) => {
-      const registration = this.#lab.cluster.registration(index)
-      return (
-        registration !== undefined &&
-        registration.inSyncReplicas.length === registration.replicas.length
-      )
-    })
   }
 
   #markCaughtUp(): void {
@@ -342,37 +297,11 @@ class CatchUpRun {
   async #tick(phase: Phase) {
     this.#phase = phase
     const sample = this.#sampler.take(phase)
-    this.#noteAttachments()
+    this.#attachments.note(systemClock.nowMs())
     if (this.#events.failure !== undefined) throw this.#events.failure
     if (this.#load.failure !== undefined) throw this.#load.failure
     await new Promise((resolve) => setTimeout(resolve, sampleMs))
     return sample
-  }
-
-  #noteAttachments(): void {
-    const { board, brokerIds } = this.#lab.cluster
-    let attaches = 0
-    let detaches = 0
-    for (const id of brokerIds) {
-      attaches += board.counter(id, 'attaches')
-      detaches += board.counter(id, 'detaches')
-    }
-    if (detaches > this.#detaches) {
-      this.#note(
-        'leader',
-        'detached a follower from the ring',
-        'it stood still or held too much of the ring; its space goes back to the producers',
-      )
-    }
-    if (attaches > this.#attaches && this.#attaches > 0) {
-      this.#note(
-        'leader',
-        'attached a follower to the ring',
-        'what is published from now on reaches it in memory; what came before it reads from disk',
-      )
-    }
-    this.#attaches = attaches
-    this.#detaches = detaches
   }
 
   #note(

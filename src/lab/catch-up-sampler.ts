@@ -1,11 +1,14 @@
 /**
- * CatchUpSampler: looks at the shared words of all partitions at short intervals, sums them up for the
- * charts, and checks on the way what must always hold. It reads words that others write at that moment, so
- * each check uses only comparisons that stay true whatever moves in between.
+ * CatchUpSampler: looks at the shared words of all partitions at short intervals, sums them up for
+ * the charts, and checks on the way what must always hold. It reads words that others write at that
+ * moment, so each check uses only comparisons that stay true whatever moves in between.
  */
 import type { Cluster } from '../cluster.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { Phase } from './result.ts'
+
+/** Between two samples. */
+export const sampleMs = 25
 
 /** What the charts need of one moment; offsets are sums over partitions. */
 export interface Sample {
@@ -31,7 +34,9 @@ interface Memory {
   partitionEpoch: number
   highWatermark: number
   logEndOffset: number
-  /** Last sample at which the follower had all that the leader had at the sample before, or has now. */
+  /**
+   * Last sample at which the follower had all that the leader had at the sample before, or has now.
+   */
   caughtUpAtMs: number
 }
 

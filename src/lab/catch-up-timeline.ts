@@ -1,6 +1,6 @@
 /**
- * EventGroups: a timeline in which like events close together are one line, with the spread of the numbers
- * they stood on. Who decided, on what, how it travelled.
+ * EventGroups: a timeline in which like events close together are one line, with the spread of the
+ * numbers they stood on. Who decided, on what, how it travelled.
  */
 import type { BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
@@ -11,6 +11,8 @@ import { formatBytes, formatCount } from './units.ts'
 
 /** Events of a kind that are no further apart are one line. */
 const gapMsMax = 250
+
+type EventOf<Type extends ReplicationEvent['type']> = Extract<ReplicationEvent, { type: Type }>
 
 interface Group {
   readonly atMs: number
@@ -37,67 +39,70 @@ export class EventGroups {
   }
 
   add(event: ReplicationEvent): void {
-    const { atMs, leader } = event
     switch (event.type) {
       case 'shrinkProposed':
-        this.#join(
-          'leader',
-          'proposed to shrink',
-          `broker ${leader}`,
-          atMs,
-          1,
-          lagNumbers(event),
-          (numbers) => {
-            const lag = span(numbers, 'lagRecords')
-            const since = span(numbers, 'lagMs')
-            const who = event.lagging.map(({ brokerId }) => brokerId).join(', ')
-            return `leader ${leader} found ${who} ${lag} records behind, not caught up for ${since} ms; the limit is ${formatCount(event.replicaLagTimeMaxMs)} ms`
-          },
-        )
+        this.#addShrinkProposal(event)
         break
       case 'expandProposed':
-        this.#join(
-          'leader',
-          'proposed to expand',
-          `broker ${leader}`,
-          atMs,
-          1,
-          { behind: event.logEndOffset - event.followerLogEndOffset },
-          (numbers) =>
-            `follower ${event.brokerId} polled at the log end (${span(numbers, 'behind')} records short of it by then), past the start of the leader's epoch`,
-        )
+        this.#addExpandProposal(event)
         break
       case 'reachedLogEnd':
-        this.#join(
-          'follower',
-          'reached the log end',
-          `broker ${event.brokerId}`,
-          atMs,
-          1,
-          {},
-          () => {
-            return `follower ${event.brokerId} had all that leader ${leader} had at a poll`
-          },
-        )
+        this.#addReached(event)
         break
       case 'shrinkCommitted':
-      case 'expandCommitted': {
-        const word = event.type === 'shrinkCommitted' ? 'shrunk' : 'expanded'
-        const numbers = { epoch: event.partitionEpoch, isr: event.inSyncReplicas.length }
-        this.#join('leader', `in-sync replicas ${word}`, `${leader}`, atMs, 1, numbers, (all) => {
-          const how = event.cause === 'proposal' ? 'as proposed' : 'decided by the controller'
-          return `${how}; ${span(all, 'isr')} in sync now, partition epoch ${span(all, 'epoch')}; high watermark recomputed`
-        })
+      case 'expandCommitted':
+        this.#addCommitted(event)
         break
-      }
       case 'rejected':
-        this.#join('controller', 'refused a proposal', event.error, atMs, 1, {}, () => {
-          return `${event.error}: ${event.proposal} proposed by leader ${leader} in epoch ${event.leaderEpoch}; ${event.outcome}`
-        })
+        this.#addRejected(event)
         break
       default:
         event satisfies never
     }
+  }
+
+  #addShrinkProposal(event: EventOf<'shrinkProposed'>): void {
+    const { atMs, leader, lagging, replicaLagTimeMaxMs } = event
+    const who = lagging.map(({ brokerId }) => brokerId).join(', ')
+    const limit = formatCount(replicaLagTimeMaxMs)
+    const numbers = lagNumbers(event)
+    this.#join('leader', 'proposed to shrink', `broker ${leader}`, atMs, 1, numbers, (all) => {
+      const lag = span(all, 'lagRecords')
+      const since = span(all, 'lagMs')
+      return `leader ${leader} found ${who} ${lag} records behind, not caught up for ${since} ms; the limit is ${limit} ms`
+    })
+  }
+
+  #addExpandProposal(event: EventOf<'expandProposed'>): void {
+    const { atMs, leader, brokerId } = event
+    const numbers = { behind: event.logEndOffset - event.followerLogEndOffset }
+    this.#join('leader', 'proposed to expand', `broker ${leader}`, atMs, 1, numbers, (all) => {
+      const behind = span(all, 'behind')
+      return `follower ${brokerId} polled at the log end (${behind} records short of it by then), past the start of the leader's epoch`
+    })
+  }
+
+  #addReached({ atMs, leader, brokerId }: EventOf<'reachedLogEnd'>): void {
+    this.#join('follower', 'reached the log end', `broker ${brokerId}`, atMs, 1, {}, () => {
+      return `follower ${brokerId} had all that leader ${leader} had at a poll`
+    })
+  }
+
+  #addCommitted(event: EventOf<'shrinkCommitted' | 'expandCommitted'>): void {
+    const { atMs, leader, type, cause } = event
+    const word = type === 'shrinkCommitted' ? 'shrunk' : 'expanded'
+    const numbers = { epoch: event.partitionEpoch, isr: event.inSyncReplicas.length }
+    this.#join('leader', `in-sync replicas ${word}`, `${leader}`, atMs, 1, numbers, (all) => {
+      const how = cause === 'proposal' ? 'as proposed' : 'decided by the controller'
+      return `${how}; ${span(all, 'isr')} in sync now, partition epoch ${span(all, 'epoch')}; high watermark recomputed`
+    })
+  }
+
+  #addRejected(event: EventOf<'rejected'>): void {
+    const { atMs, leader, leaderEpoch, error, proposal, outcome } = event
+    this.#join('controller', 'refused a proposal', error, atMs, 1, {}, () => {
+      return `${error}: ${proposal} proposed by leader ${leader} in epoch ${leaderEpoch}; ${outcome}`
+    })
   }
 
   addController(event: ControllerEvent): void {
@@ -179,7 +184,7 @@ export class EventGroups {
   }
 }
 
-function lagNumbers(event: Extract<ReplicationEvent, { type: 'shrinkProposed' }>) {
+function lagNumbers(event: EventOf<'shrinkProposed'>) {
   const [first] = event.lagging
   if (first === undefined) return {}
   return { lagRecords: first.lagRecords, lagMs: first.lagMs }
