@@ -1,4 +1,4 @@
-/** The index of aborted transactions, and snapshots of producers, against the log they lie beside. */
+/** The index of aborted transactions, and snapshots of producers, against their log. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'

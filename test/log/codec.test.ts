@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -95,6 +96,32 @@ describe('several blocks, one after the other', () => {
   it.each(['gzip', 'snappy', 'zstd'] as const)('are one for %s', (codec) => {
     const twice = Buffer.concat([compress(codec, words(50)), compress(codec, words(70))])
     expect(decompress(codec, twice).equals(Buffer.concat([words(50), words(70)]))).toBe(true)
+  })
+})
+
+describe('lz4', () => {
+  const lz4 = createRequire(import.meta.url)('lz4-napi') as {
+    compressFrameSync(data: Buffer, options: object): Buffer
+  }
+
+  it('is written as Kafka reads it: version 1, independent blocks of a size that it knows', () => {
+    for (const size of [10, 100_000, 3_000_000]) {
+      const block = compress('lz4', words(size))
+      expect(block[4]! & 0b1110_0011).toBe(0b0110_0000)
+      expect((block[5]! >>> 4) & 7).toBeGreaterThanOrEqual(4)
+      expect(block[5]! & 0b1000_1111).toBe(0)
+    }
+  })
+
+  it('is read with checksums of its blocks and of all, which are checked', () => {
+    const options = { contentChecksum: true, blockChecksums: true }
+    const block = lz4.compressFrameSync(words(100_000), options)
+    expect(decompress('lz4', block, 10_000_000).equals(words(100_000))).toBe(true)
+    for (const at of [block.length - 1, block.length - 9]) {
+      const changed = Buffer.from(block)
+      changed[at] ^= 1
+      expect(refusal('lz4', changed, 10_000_000)).toMatch(/^LZ4 frame: /)
+    }
   })
 })
 

@@ -1,4 +1,4 @@
-/** Messages of magic 0 and 1, as Apache Kafka 4.4 still writes them (test/fixtures/kafka-legacy). */
+/** Messages of magic 0 and 1, as Apache Kafka 4.4 writes them (test/fixtures/kafka-legacy). */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
