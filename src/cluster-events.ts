@@ -3,10 +3,13 @@ import type { TidemarkError } from './errors.ts'
 import type { BrokerId, PartitionIndex } from './ids.ts'
 import type { ControllerEvent } from './replication/controller/controller-events.ts'
 import type { ReplicationEvent } from './replication/replication-event.ts'
+import type { BrokerNews } from './workers/broker-node.ts'
 import type { CatchUpRead } from './workers/catch-up.ts'
 
 export type ClusterEvent =
-  /** A leader decided or learned something about its in-sync replicas, with the numbers it stood on. */
+  /**
+   * A leader decided or learned something about its in-sync replicas, with the numbers it stood on.
+   */
   | { readonly type: 'replication'; readonly brokerId: BrokerId; readonly event: ReplicationEvent }
   /** The controller committed, refused, fenced or elected. */
   | { readonly type: 'controller'; readonly event: ControllerEvent }
@@ -39,3 +42,16 @@ export type ClusterEvent =
     }
 
 export type ClusterEventListener = (event: ClusterEvent) => void
+
+/** What a broker's thread told, as events of the cluster. */
+export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
+  const events: ClusterEvent[] = []
+  for (const event of news.events) events.push({ type: 'replication', brokerId: id, event })
+  if (news.catchUpReads.length > 0) {
+    events.push({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
+  }
+  for (const { partition, code, message } of news.failures) {
+    events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })
+  }
+  return events
+}

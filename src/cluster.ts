@@ -1,6 +1,7 @@
 /**
- * Cluster: a whole broker cluster inside this process: brokers and controller as threads, their logs in
- * one directory, producers and consumers here. The composition root: it builds, starts, stops.
+ * Cluster: a whole broker cluster inside this process: brokers and controller as threads, their
+ * logs in one directory, producers and consumers here. The composition root: it builds, starts,
+ * stops.
  *
  *   <directory>/controller/            metadata log
  *   <directory>/broker-1/ …            one log directory a broker, in Apache Kafka's format
@@ -13,49 +14,29 @@ import type { ProducerOptions } from './client/producer-options.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
-import type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+import { type ClusterEvent, type ClusterEventListener, eventsOf } from './cluster-events.ts'
 import { lockCluster } from './cluster-lock.ts'
-import { placeReplicas, type TopicPlacement } from './cluster-placement.ts'
-import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
 import {
-  type ClusterConfig,
-  type ClusterConfigInput,
-  clusterConfig,
-  type TopicConfigInput,
-  topicConfigEntries,
-} from './config.ts'
+  type ClusterOptions,
+  type CreateTopicOptions,
+  checkedBrokers,
+  checkedRate,
+  checkMinInSyncReplicas,
+} from './cluster-options.ts'
+import { placeReplicas } from './cluster-placement.ts'
+import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
+import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
 import { isTidemarkError, TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
-import { limits } from './limits.ts'
 import type { LogDirectory } from './log/log-directory.ts'
 import type { LogRecord } from './log/record.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
 import { BrokerHost } from './workers/broker-host.ts'
-import type { BrokerNews } from './workers/broker-node.ts'
 import { allocateClusterMemory, type ClusterMemory, clientSlot } from './workers/cluster-memory.ts'
 import { ControllerHost } from './workers/controller-host.ts'
 import { ProgressBoard } from './workers/progress-board.ts'
 import { RingProducer } from './workers/ring-producer.ts'
 import { TaskPool } from './workers/task-pool.ts'
-
-export interface ClusterOptions {
-  /** Made when absent; held against other processes while the cluster is open. */
-  readonly directory: string
-  /** How many brokers, 1 to `limits.brokersMax`. Default 3. */
-  readonly brokers?: number
-  /** Settings under Kafka's names; see `clusterConfig`. */
-  readonly config?: ClusterConfigInput
-  readonly onEvent?: ClusterEventListener
-}
-
-export interface CreateTopicOptions {
-  readonly partitions: number
-  /** Default: the smaller of 3 and the number of brokers. */
-  readonly replicationFactor?: number
-  /** `one`: broker 1 leads every partition; `spread` (default): leaders over all brokers. */
-  readonly leaders?: TopicPlacement
-  readonly config?: TopicConfigInput
-}
 
 const readyPollMs = 2
 
@@ -98,18 +79,14 @@ export class Cluster {
   }
 
   /**
-   * Opens or creates a cluster and resolves when every broker is unfenced and every partition that can
-   * have a leader has one.
+   * Opens or creates a cluster and resolves when every broker is unfenced and every partition that
+   * can have a leader has one.
    *
    * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_CONFIG, DIRECTORY_IN_USE, CORRUPT_FILE and what
    *   opening logs throws; then nothing is left running and the directory is free
    */
   static async open(options: ClusterOptions): Promise<Cluster> {
-    const brokers = options.brokers ?? 3
-    if (!Number.isInteger(brokers) || brokers < 1 || brokers > limits.brokersMax) {
-      const detail = `brokers = ${brokers}: allowed are 1 to ${limits.brokersMax}`
-      throw new TidemarkError('INVALID_ARGUMENT', detail)
-    }
+    const brokers = checkedBrokers(options.brokers)
     const config = clusterConfig(options.config)
     const lock = lockCluster(path.resolve(options.directory))
     const cluster = new Cluster(options, config, lock)
@@ -151,11 +128,7 @@ export class Cluster {
       placement: leaders,
     })
     const configs = topicConfigEntries(config)
-    const minInSync = config['min.insync.replicas']
-    if (minInSync !== undefined && minInSync > replicationFactor) {
-      const detail = `min.insync.replicas = ${minInSync}: at most the replication factor ${replicationFactor}`
-      throw new TidemarkError('INVALID_CONFIG', detail)
-    }
+    checkMinInSyncReplicas(config, replicationFactor)
     await this.#client.createTopic({ topic, assignments: replicas, configs })
     await this.#until(
       () => this.partitionsOf(topic)?.every((index) => isServed(this.#readiness, index)) === true,
@@ -230,7 +203,11 @@ export class Cluster {
     return path.join(this.directory, `broker-${id}`)
   }
 
-  /** Freezes a broker's thread until `resume`. @throws {TidemarkError} INVALID_ARGUMENT, BROKER_NOT_AVAILABLE */
+  /**
+   * Freezes a broker's thread until `resume`.
+   *
+   * @throws {TidemarkError} INVALID_ARGUMENT, BROKER_NOT_AVAILABLE
+   */
   async pause(id: number): Promise<void> {
     await this.#host(id).pause()
   }
@@ -244,7 +221,10 @@ export class Cluster {
     await this.#host(id).kill()
   }
 
-  /** Starts a broker that was killed: its logs are recovered, it registers anew, follows and catches up. */
+  /**
+   * Starts a broker that was killed: its logs are recovered, it registers anew, follows and catches
+   * up.
+   */
   async restart(id: number): Promise<void> {
     const starting = this.#host(id).start()
     this.#starting.add(starting)
@@ -308,7 +288,9 @@ export class Cluster {
         directories,
         controller: this.#controller,
         tasks: this.#tasks,
-        onNews: (id, news) => this.#onNews(id, news),
+        onNews: (id, news) => {
+          for (const event of eventsOf(id, news)) this.#emit(event)
+        },
         onFailed: (id, error) =>
           this.#emit({ type: 'failed', brokerId: id, error: asError(error) }),
         onRecovery: (id, done, total) =>
@@ -360,16 +342,6 @@ export class Cluster {
     })
   }
 
-  #onNews(id: BrokerId, news: BrokerNews): void {
-    for (const event of news.events) this.#emit({ type: 'replication', brokerId: id, event })
-    if (news.catchUpReads.length > 0) {
-      this.#emit({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
-    }
-    for (const { partition, code, message } of news.failures) {
-      this.#emit({ type: 'partitionFailed', brokerId: id, partition, code, message })
-    }
-  }
-
   #emit(event: ClusterEvent): void {
     for (const listener of this.#listeners) listener(event)
   }
@@ -414,11 +386,4 @@ export class Cluster {
 function asError(value: unknown): TidemarkError | Error {
   if (isTidemarkError(value) || value instanceof Error) return value
   return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
-}
-
-/** Bytes a second, 0: no limit. */
-function checkedRate(bytesPerSec: number): number {
-  if (Number.isSafeInteger(bytesPerSec) && bytesPerSec >= 0) return bytesPerSec
-  const detail = `${bytesPerSec} bytes a second: allowed are whole numbers from 0, which is no limit`
-  throw new TidemarkError('INVALID_ARGUMENT', detail)
 }

@@ -3,9 +3,10 @@ export type { ConsumeOptions } from './client/consumer.ts'
 export type { Producer, RecordMetadata } from './client/producer.ts'
 export type { ProducerOptions } from './client/producer-options.ts'
 export type { SendRecord } from './client/producer-record.ts'
-export { Cluster, type ClusterOptions, type CreateTopicOptions } from './cluster.ts'
+export { Cluster } from './cluster.ts'
 export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
 export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+export type { ClusterOptions, CreateTopicOptions } from './cluster-options.ts'
 export type { TopicPlacement } from './cluster-placement.ts'
 export {
   type ClusterConfig,

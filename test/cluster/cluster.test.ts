@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Cluster, type ClusterOptions, type CreateTopicOptions } from '../../src/cluster.ts'
+import { Cluster } from '../../src/cluster.ts'
+import type { ClusterOptions, CreateTopicOptions } from '../../src/cluster-options.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import { payloadCopies } from '../../src/log/payload-copies.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'

@@ -2,8 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
-import { Cluster, type ClusterOptions, type CreateTopicOptions } from '../../src/cluster.ts'
+import { Cluster } from '../../src/cluster.ts'
 import type { ClusterEvent } from '../../src/cluster-events.ts'
+import type { ClusterOptions, CreateTopicOptions } from '../../src/cluster-options.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 export interface TestCluster {
