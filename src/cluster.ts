@@ -26,7 +26,7 @@ import {
 import { placeReplicas } from './cluster-placement.ts'
 import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
-import { isTidemarkError, TidemarkError } from './errors.ts'
+import { type ErrorCode, errorKinds, isTidemarkError, TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
 import type { LogDirectory } from './log/log-directory.ts'
 import type { LogRecord } from './log/record.ts'
@@ -383,7 +383,12 @@ export class Cluster {
   }
 }
 
+/** An error that a thread ended with comes as a copy: what it was is told by its code. */
 function asError(value: unknown): TidemarkError | Error {
-  if (isTidemarkError(value) || value instanceof Error) return value
-  return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
+  if (isTidemarkError(value)) return value
+  if (!(value instanceof Error)) return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
+  const { code } = value as NodeJS.ErrnoException
+  const isOurs = code !== undefined && Object.hasOwn(errorKinds, code)
+  if (!isOurs) return value
+  return new TidemarkError(code as ErrorCode, { detail: value.message, cause: value })
 }

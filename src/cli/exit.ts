@@ -33,11 +33,15 @@ export function exitCodeOfCatchUp(result: CatchUpResult): ExitCode {
   return outcome === 'converged' && complete && !interrupted ? exitCodes.success : exitCodes.failure
 }
 
-export function exitCodeOfThroughput({ records, interrupted }: ThroughputResult): ExitCode {
+/** With acks=0 nothing is ever acknowledged: that it was sent is all that can come true. */
+export function exitCodeOfThroughput({
+  records,
+  interrupted,
+  scenario,
+}: ThroughputResult): ExitCode {
   const complete = records.lost === 0 && records.verified >= records.acknowledged
-  return complete && records.acknowledged > 0 && !interrupted
-    ? exitCodes.success
-    : exitCodes.failure
+  const isAny = (scenario.acks === 0 ? records.produced : records.acknowledged) > 0
+  return complete && isAny && !interrupted ? exitCodes.success : exitCodes.failure
 }
 
 export function exitCodeOfError(error: unknown): ExitCode {

@@ -13,6 +13,9 @@ import {
   textOf,
 } from './options-values.ts'
 
+/** The application's own thread and the controller have a place among the clients too. */
+const producersMax = limits.producersMax - 2
+
 const loadSpecs: readonly OptionSpec[] = [
   {
     flags: '--rate <rate>',
@@ -21,7 +24,7 @@ const loadSpecs: readonly OptionSpec[] = [
   },
   {
     flags: '--producers <n>',
-    text: `threads that produce; up to ${limits.producersMax}`,
+    text: `threads that produce; up to ${producersMax}`,
     fallback: '1',
   },
   load.recordBytes,
@@ -66,7 +69,7 @@ export function resolveThroughputOptions(raw: RawOptions, random = randomSeed): 
     maxBytes: parseBytes('--max-bytes', text('--max-bytes', '2GB'), { min: 1_000_000, max: 1e15 }),
     producers: parseCount('--producers', text('--producers', '1'), {
       min: 1,
-      max: limits.producersMax,
+      max: producersMax,
     }),
     limit: !isOff(raw, '--limit'),
     rateBytesPerSec: parseRate('--rate', text('--rate', 'max'), { min: 1 }),

@@ -3,12 +3,12 @@
  * left, reached the log end and came back; and a timeline in which a thousand like events are one line.
  */
 import type { ClusterEvent } from '../cluster-events.ts'
-import { TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUpRead } from '../workers/catch-up.ts'
 import { EventGroups } from './catch-up-timeline.ts'
+import { failureIn } from './cluster-failure.ts'
 import type { Actor, TimelineEvent } from './result.ts'
 import { formatCount } from './units.ts'
 
@@ -58,13 +58,8 @@ export class CatchUpEvents {
         this.#takeReads(event.brokerId, event.reads)
         break
       case 'failed':
-        this.failure ??= event.error
-        break
       case 'partitionFailed':
-        this.failure ??= new TidemarkError(
-          'KAFKA_STORAGE_ERROR',
-          `broker ${event.brokerId}: ${event.message}`,
-        )
+        this.failure ??= failureIn(event)
         break
       case 'recovery':
         if (event.done === event.total) this.#noteRecovery(event.brokerId, event.total)

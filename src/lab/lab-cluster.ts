@@ -6,6 +6,7 @@ import { Cluster } from '../cluster.ts'
 import type { ClusterEventListener } from '../cluster-events.ts'
 import type { ClusterConfigInput, TopicConfigInput } from '../config.ts'
 import type { PartitionIndex } from '../ids.ts'
+import { failureIn } from './cluster-failure.ts'
 import type { FlushPolicy, LoadOptions } from './result.ts'
 
 export interface LabClusterOptions {
@@ -27,6 +28,7 @@ export class LabCluster {
   readonly partitions: readonly PartitionIndex[]
   readonly directory: string
   readonly #removes: boolean
+  #failure: Error | undefined
 
   private constructor(cluster: Cluster, topic: string, directory: string, removes: boolean) {
     this.cluster = cluster
@@ -34,6 +36,14 @@ export class LabCluster {
     this.partitions = cluster.partitionsOf(topic)!
     this.directory = directory
     this.#removes = removes
+    cluster.onEvent((event) => {
+      this.#failure ??= failureIn(event)
+    })
+  }
+
+  /** A thread that ended by itself, or a log that failed, if there was one. */
+  get failure(): Error | undefined {
+    return this.#failure
   }
 
   /** A directory that was given stays; one of our own is removed at `close`, and when this fails. */

@@ -72,7 +72,7 @@ export class LoadRun {
 
   /** Resolves when the round has sent all it may and everything is answered, or `signal` aborts. */
   async roundOver(signal: AbortSignal): Promise<void> {
-    await this.#until(() => this.#isAll(loadState.ready) || signal.aborted)
+    await this.#until(() => this.#isAll(loadState.spent) || signal.aborted)
   }
 
   /** Ends the round; resolves when everything sent is answered. */

@@ -50,7 +50,7 @@ function run(data: LoadThreadData): void {
     runRound(producer, generator, control)
     // What ended by itself waits until it is told that the round is over.
     if (generator.isFinished) {
-      setState(loadState.ready)
+      setState(loadState.spent)
       waitWhile(control, loadControl.run)
     }
     if (generator.failure !== undefined) break
@@ -73,6 +73,8 @@ function runRound(producer: RingProducer, generator: LoadGenerator, control: Int
     const isSending = command === loadControl.run && generator.failure === undefined
     if (isSending && !generator.isFinished) work += generator.send()
     else if (generator.outstanding === 0 || command === loadControl.abandon) return
+    // Where a disk is full nobody answers the rest.
+    else if (generator.failure !== undefined) return
     if (work > 0) continue
     producer.doorbell.park(bell, generator.idleMs())
   }

@@ -155,7 +155,7 @@ class ThroughputStudy {
 
   /** Until `ms` are over, `bytesMax` were sent, or the run is interrupted. */
   async #runRound(load: LoadRun, ms: number, bytesMax: number): Promise<Round | undefined> {
-    const { options, signal } = this.#parts
+    const { options, signal, lab } = this.#parts
     const firstRows = load.ledgers.map(({ count }) => count)
     const over = new AbortController()
     const onOver = () => over.abort()
@@ -163,11 +163,12 @@ class ThroughputStudy {
     signal.addEventListener('abort', onOver)
     const watch = setInterval(() => {
       const sent = load.ledgers.reduce((sum, ledger, at) => sum + bytesOf(ledger, firstRows[at]), 0)
-      if (sent >= bytesMax) over.abort()
+      if (sent >= bytesMax || lab.failure !== undefined) over.abort()
     }, 10)
     try {
       load.begin()
       await load.roundOver(over.signal)
+      if (lab.failure !== undefined) throw lab.failure
       await load.hold()
     } finally {
       clearTimeout(timer)

@@ -37,6 +37,11 @@ describe('exit codes', () => {
     expect(exitCodeOfThroughput({ ...result, records: lost })).toBe(1)
     const none = { produced: 0, acknowledged: 0, verified: 0, lost: 0 }
     expect(exitCodeOfThroughput({ ...result, records: none })).toBe(1)
+    const scenario = { ...result.scenario, acks: 0 as const }
+    expect(exitCodeOfThroughput({ ...result, scenario, records: none })).toBe(1)
+    const sent = { ...none, produced: 5 }
+    expect(exitCodeOfThroughput({ ...result, scenario, records: sent })).toBe(0)
+    expect(exitCodeOfThroughput({ ...result, records: sent })).toBe(1)
   })
 
   it('of errors: bad input 2, the world 1, our own 1 with a stack', () => {

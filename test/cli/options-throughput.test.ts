@@ -50,7 +50,7 @@ describe('options of throughput', () => {
   })
 
   it.each([
-    ['--producers 65', 'tidemark: --producers 65: must be from 1 to 64'],
+    ['--producers 63', 'tidemark: --producers 63: must be from 1 to 62'],
     ['--partitions 0', 'tidemark: --partitions 0: must be from 1 to 10000'],
     ['--min-insync 2', 'tidemark: --min-insync: unknown option; --help lists what is allowed'],
   ])('refuses %s in one line', (args, line) => {
