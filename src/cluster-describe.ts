@@ -1,4 +1,6 @@
-/** A partition as its user may want to see it, from the committed registration and the shared words. */
+/**
+ * A partition as its user may want to see it, from the committed registration and the shared words.
+ */
 import type { BrokerId, LeaderEpoch, PartitionEpoch } from './ids.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
 import { brokerState, type ProgressBoard } from './workers/progress-board.ts'

@@ -10,7 +10,10 @@ export interface ReadinessParts {
   readonly isRunning: (broker: BrokerId) => boolean
 }
 
-/** The committed leader leads in that epoch, and every replica that runs and isn't frozen follows it. */
+/**
+ * The committed leader leads in that epoch, and every replica that runs and isn't frozen follows
+ * it.
+ */
 export function isServed(parts: ReadinessParts, index: PartitionIndex): boolean {
   const { image, board, isRunning } = parts
   const registration = image.partition(index)
@@ -23,7 +26,9 @@ export function isServed(parts: ReadinessParts, index: PartitionIndex): boolean 
   })
 }
 
-/** Every broker is unfenced in this life, and every partition is served that has anybody to lead it. */
+/**
+ * Every broker is unfenced in this life, and every partition is served that has anybody to lead it.
+ */
 export function isReady(parts: ReadinessParts, brokers: readonly BrokerId[]): boolean {
   const { image, board } = parts
   const areActive = brokers.every((id) => {

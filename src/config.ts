@@ -1,6 +1,6 @@
 /**
- * Configuration under Apache Kafka's names, checked once at the edge: unknown keys and values out of range
- * are refused with one line; inside, configuration is frozen and complete.
+ * Configuration under Apache Kafka's names, checked once at the edge: unknown keys and values out
+ * of range are refused with one line; inside, configuration is frozen and complete.
  */
 import { z } from 'zod'
 import { TidemarkError } from './errors.ts'
@@ -29,7 +29,10 @@ const topicShape = {
     .default(10 * MiB),
   'index.interval.bytes': fromZero.default(4_096),
   'max.message.bytes': positive.max(limits.batchBytesMax).default(limits.batchBytesDefaultMax),
-  /** fsync after this many append calls; 0: left to the system (Kafka: `flush.messages` = max). Only 0 and 1. */
+  /**
+   * fsync after this many append calls; 0: left to the system (Kafka: `flush.messages` = max). Only
+   * 0 and 1.
+   */
   'flush.messages': z.union([z.literal(0), z.literal(1)]).default(0),
   /** fsync at most this long after an append; 0: left to the system. */
   'flush.ms': fromZero.default(0),
@@ -39,7 +42,10 @@ const topicShape = {
 /** Settings of the cluster. */
 const clusterShape = {
   'replica.lag.time.max.ms': z.number().int().min(20).default(30_000),
-  /** `log.end.offset`: the poll reached the leader's end by the caught-up rule; `high.watermark`: Kafka's. */
+  /**
+   * `log.end.offset`: the poll reached the leader's end by the caught-up rule; `high.watermark`:
+   * Kafka's.
+   */
   'isr.expand.criterion': z.enum(['log.end.offset', 'high.watermark']).default('log.end.offset'),
   'broker.session.timeout.ms': z.number().int().min(100).default(9_000),
   'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
@@ -56,7 +62,10 @@ const clusterShape = {
     .refine((bytes) => Number.isInteger(Math.log2(bytes)), 'must be a power of two')
     .default(limits.ringBytesDefault),
   'partitions.max': positive.max(100_000).default(limits.partitionsDefaultMax),
-  /** A follower that made no progress for so long is detached from the ring and reads from disk later. */
+  /**
+   * A follower that made no progress for so long is detached from the ring and reads from disk
+   * later.
+   */
   'ring.detach.stuck.ms': z.number().int().min(5).default(150),
   /** A follower that keeps more than half of the ring busy for so long is detached. */
   'ring.detach.slow.ms': z.number().int().min(5).default(500),

@@ -1,9 +1,9 @@
 /**
  * Names for the numbers that travel between the layers.
  *
- * Offsets, epochs and positions are plain JavaScript numbers (exact up to 2^53 - 1); they are 64 bits
- * wide only on disk and in shared words. The two ids that index arrays side by side everywhere, and
- * would therefore be mixed up most easily, are branded.
+ * Offsets, epochs and positions are plain JavaScript numbers (exact up to 2^53 - 1); they are 64
+ * bits wide only on disk and in shared words. The two ids that index arrays side by side
+ * everywhere, and would therefore be mixed up most easily, are branded.
  */
 
 /** Id of a broker: an integer from 1 to `limits.brokersMax`. */
@@ -12,7 +12,10 @@ export type BrokerId = number & { readonly __brand: 'BrokerId' }
 /** Dense number of a partition in the whole cluster, from 0, in order of creation. Never reused. */
 export type PartitionIndex = number & { readonly __brand: 'PartitionIndex' }
 
-/** Number of a record in a partition, from 0. Ends of ranges are exclusive unless the name says `last`. */
+/**
+ * Number of a record in a partition, from 0. Ends of ranges are exclusive unless the name says
+ * `last`.
+ */
 export type Offset = number
 
 /** Term of a leader; grows by one with every new leader. -1: none. */

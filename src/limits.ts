@@ -1,6 +1,6 @@
 /**
- * Every bound of the system in one place. Names end in the unit. Relations between bounds are asserted
- * at load, below.
+ * Every bound of the system in one place. Names end in the unit. Relations between bounds are
+ * asserted at load, below.
  */
 import { invariant } from './invariant.ts'
 

@@ -1,4 +1,6 @@
-/** How one option is declared and how its text becomes a value, with errors that fit on one line. */
+/**
+ * How one option is declared and how its text becomes a value, with errors that fit on one line.
+ */
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { FlushPolicy } from '../lab/result.ts'

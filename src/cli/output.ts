@@ -176,7 +176,10 @@ function wrap(text: string, width: number): string[] {
   return lines
 }
 
-/** Terminals are searched and cut by words: a no-break space has done its work once lines are broken. */
+/**
+ * Terminals are searched and cut by words: a no-break space has done its work once lines are
+ * broken.
+ */
 function plainSpaces(lines: readonly string[]): string {
   return `${lines.join('\n').replaceAll('\u00a0', ' ')}\n`
 }

@@ -1,7 +1,7 @@
 /**
- * Consumer: one partition's records as an async iterator. It reads the leader's segment files itself, in
- * chunks and without blocking, bounded by the high watermark that the leader publishes in shared memory;
- * the leader's thread is not involved.
+ * Consumer: one partition's records as an async iterator. It reads the leader's segment files
+ * itself, in chunks and without blocking, bounded by the high watermark that the leader publishes
+ * in shared memory; the leader's thread is not involved.
  */
 import path from 'node:path'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
@@ -176,7 +176,9 @@ class PartitionReading {
     return this.#reader
   }
 
-  /** Until the high watermark passes `offset`, the leader changes, or the reader is told to stop. */
+  /**
+   * Until the high watermark passes `offset`, the leader changes, or the reader is told to stop.
+   */
   async #waitBeyond(offset: number): Promise<void> {
     const { board, index, wakeLoop, watchWord, options } = this.#parts
     const { closed } = this.#parts

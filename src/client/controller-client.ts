@@ -1,6 +1,6 @@
 /**
- * ControllerClient: the application's connection to the controller: requests answered by promises, and a
- * metadata image that follows the controller's log.
+ * ControllerClient: the application's connection to the controller: requests answered by promises,
+ * and a metadata image that follows the controller's log.
  */
 import type { MessagePort } from 'node:worker_threads'
 import { TidemarkError } from '../errors.ts'

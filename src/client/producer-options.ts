@@ -5,7 +5,10 @@ import { type Compression, compressions } from '../log/batch-header.ts'
 export interface ProducerOptions {
   /** `'all'`: every in-sync replica has it (default); 1: the leader has it; 0: handed over. */
   readonly acks?: 0 | 1 | 'all'
-  /** How long a batch waits for more records, ms (default 0: until the end of this turn of the event loop). */
+  /**
+   * How long a batch waits for more records, ms (default 0: until the end of this turn of the event
+   * loop).
+   */
   readonly lingerMs?: number
   /** A batch is sent when it has this many bytes (default 16384). */
   readonly batchBytes?: number

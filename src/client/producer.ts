@@ -1,10 +1,11 @@
 /**
- * Producer: records to batches to the leaders' rings, and promises completed from shared memory. Records
- * are held by reference until their batch is full or its linger is over; then they are encoded once,
- * straight into the ring.
+ * Producer: records to batches to the leaders' rings, and promises completed from shared memory.
+ * Records are held by reference until their batch is full or its linger is over; then they are
+ * encoded once, straight into the ring.
  *
- * Order: records of one partition are appended in the order of `send`, unless a batch was refused and had
- * to be sent again while a later one was accepted (as with Kafka's producer without idempotence).
+ * Order: records of one partition are appended in the order of `send`, unless a batch was refused
+ * and had to be sent again while a later one was accepted (as with Kafka's producer without
+ * idempotence).
  */
 import { errorCodeOf, isTidemarkError, TidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
@@ -286,7 +287,9 @@ export class Producer {
     return true
   }
 
-  /** Into the claim. @returns bytes; -1: it failed, with its records, and the claim was given back */
+  /**
+   * Into the claim. @returns bytes; -1: it failed, with its records, and the claim was given back
+   */
   #encode(batch: Batch): number {
     const ring = this.#ring
     const { compression } = this.#options

@@ -1,7 +1,8 @@
 /**
- * WakeLoop: the application thread's sleep. Leaders ring one doorbell when acknowledgements or, if a
- * consumer waits, records below a high watermark have come. The loop runs only while somebody expects
- * something, never blocks the event loop, and wakes without a ring now and then for what is due by time.
+ * WakeLoop: the application thread's sleep. Leaders ring one doorbell when acknowledgements or, if
+ * a consumer waits, records below a high watermark have come. The loop runs only while somebody
+ * expects something, never blocks the event loop, and wakes without a ring now and then for what is
+ * due by time.
  */
 import type { Doorbell } from '../workers/doorbell.ts'
 

@@ -1,6 +1,7 @@
 /**
- * What this machine sustains: the pipeline's own maximum, measured for a moment in closed loop on the
- * study's own cluster, and what the disk takes for ever, which all replicas share. The smaller counts.
+ * What this machine sustains: the pipeline's own maximum, measured for a moment in closed loop on
+ * the study's own cluster, and what the disk takes for ever, which all replicas share. The smaller
+ * counts.
  */
 import { runInWorker } from './disk-rate-task.ts'
 import type { InputRecords } from './input.ts'

@@ -1,6 +1,7 @@
 /**
- * CatchUpForecast: the prediction of one run, made while it runs: costs fitted to the follower's first
- * reads after its return, backlog and arrival rate as they were at that moment. Once made it stays.
+ * CatchUpForecast: the prediction of one run, made while it runs: costs fitted to the follower's
+ * first reads after its return, backlog and arrival rate as they were at that moment. Once made it
+ * stays.
  */
 import type { CatchUpRead } from '../workers/catch-up.ts'
 import { fitReadCost } from './fit.ts'

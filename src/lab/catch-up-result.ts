@@ -1,4 +1,6 @@
-/** From the recording of a run to its result: what happened when, for how long, at what price. Pure. */
+/**
+ * From the recording of a run to its result: what happened when, for how long, at what price. Pure.
+ */
 import type { CatchUpRecording } from './catch-up-recording.ts'
 import type { Sample } from './catch-up-sampler.ts'
 import { foregroundWindow } from './foreground.ts'

@@ -1,6 +1,6 @@
 /**
- * The catch-up study: keeps log ends moving, takes a follower out, lets it rejoin, and compares what
- * happened with a prediction; several times over when asked to.
+ * The catch-up study: keeps log ends moving, takes a follower out, lets it rejoin, and compares
+ * what happened with a prediction; several times over when asked to.
  */
 import { tmpdir } from 'node:os'
 import { requireReplayable } from './catch-up-input.ts'
@@ -53,7 +53,10 @@ async function inputOf(
   return input
 }
 
-/** The run with the median catch-up time stands for all; a run that failed stands before any that did not. */
+/**
+ * The run with the median catch-up time stands for all; a run that failed stands before any that
+ * did not.
+ */
 function merged(results: readonly CatchUpResult[], seed: number): CatchUpResult {
   const bad = results.find(({ outcome, records, invariants }) => {
     return (

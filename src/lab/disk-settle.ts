@@ -1,4 +1,7 @@
-/** Lets the disk finish what it still has to write, so that the next measurement begins with none of it. */
+/**
+ * Lets the disk finish what it still has to write, so that the next measurement begins with none of
+ * it.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 

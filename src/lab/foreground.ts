@@ -5,8 +5,9 @@ import type { ForegroundWindow, Latency } from './result.ts'
 import { quantilesOf } from './statistics.ts'
 
 /**
- * Batches that were *meant* to be sent in [fromMs, toMs), by the generators' clock. Rates are of what was
- * acknowledged, per second of the window; latency runs from the intended time to the acknowledgement.
+ * Batches that were *meant* to be sent in [fromMs, toMs), by the generators' clock. Rates are of
+ * what was acknowledged, per second of the window; latency runs from the intended time to the
+ * acknowledgement.
  */
 export function foregroundWindow(
   ledgers: readonly LoadLedger[],

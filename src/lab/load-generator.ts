@@ -1,9 +1,10 @@
 /**
- * LoadGenerator: sends batches by a schedule (open loop) or as fast as they are answered (closed loop), one
- * partition after the other, and writes everything down in its ledger. No thread of its own: `step`.
+ * LoadGenerator: sends batches by a schedule (open loop) or as fast as they are answered (closed
+ * loop), one partition after the other, and writes everything down in its ledger. No thread of its
+ * own: `step`.
  *
- * Open loop: a batch's time is fixed before the run; when the ring is full or a leader is away, batches wait
- * and are sent late, and their latency counts from when they were meant to be sent.
+ * Open loop: a batch's time is fixed before the run; when the ring is full or a leader is away,
+ * batches wait and are sent late, and their latency counts from when they were meant to be sent.
  */
 import type { Clock } from '../clock.ts'
 import { errorCodeOf } from '../errors.ts'
@@ -42,7 +43,10 @@ interface DeferredBatch {
 
 /** Batches handed over in one step before acknowledgements are looked at. */
 const batchesPerStepMax = 32
-/** Batches kept back for leaders whose ring is full or that are away; beyond it the schedule stands still. */
+/**
+ * Batches kept back for leaders whose ring is full or that are away; beyond it the schedule stands
+ * still.
+ */
 const deferredMax = 262_144
 const outcomeUnknown = new Set([
   'REQUEST_TIMED_OUT',
@@ -61,7 +65,10 @@ export class LoadGenerator {
   #nextPartition = 0
   #inFlightBytes = 0
   #sentBytes = 0
-  /** Batches that were due and could not be sent, by leader: one that stands must not hold up the others. */
+  /**
+   * Batches that were due and could not be sent, by leader: one that stands must not hold up the
+   * others.
+   */
   readonly #deferred = new Map<number, DeferredBatch[]>()
   #deferredCount = 0
   #failure: string | undefined

@@ -1,10 +1,12 @@
 /**
- * LoadLedger: every batch that a generator thread produced, in shared memory: what it was, when it was
- * meant to be sent, when and how it was answered. Latencies, rates and the final comparison with what is
- * on disk are all worked out from it afterwards, so that nothing is summed up on the way.
+ * LoadLedger: every batch that a generator thread produced, in shared memory: what it was, when it
+ * was meant to be sent, when and how it was answered. Latencies, rates and the final comparison
+ * with what is on disk are all worked out from it afterwards, so that nothing is summed up on the
+ * way.
  *
- * One writer, the generator; a batch's row is complete when `count` covers it, its answer when its status
- * is no longer 0. Memory is touched row by row, so the capacity costs nothing until it is used.
+ * One writer, the generator; a batch's row is complete when `count` covers it, its answer when its
+ * status is no longer 0. Memory is touched row by row, so the capacity costs nothing until it is
+ * used.
  */
 export const ledgerStatus = { pending: 0, acknowledged: 1, refused: 2, unknown: 3 } as const
 
@@ -33,7 +35,9 @@ export class LoadLedger {
   readonly batchBytes: Int32Array
   /** Keys and values, before compression. */
   readonly payloadBytes: Int32Array
-  /** CRC-32C as the batch carries it: covers all its records, their offsets deltas and timestamps. */
+  /**
+   * CRC-32C as the batch carries it: covers all its records, their offsets deltas and timestamps.
+   */
   readonly crc: Int32Array
   /** One of `ledgerStatus`. */
   readonly status: Int32Array

@@ -1,8 +1,8 @@
 /**
  * What a run of the laboratory is asked (`…Options`) and what it answers (`…Result`): the JSON
  * documents of the command line, schema version 1. Times are milliseconds, sizes bytes, unless the
- * name says otherwise; `atMs` counts from the start of the run. `null` means "did not come to that",
- * for example `catchUpMs` of a run that never converged.
+ * name says otherwise; `atMs` counts from the start of the run. `null` means "did not come to
+ * that", for example `catchUpMs` of a run that never converged.
  */
 
 export const resultSchemaVersion = 1
@@ -20,7 +20,9 @@ export type FlushPolicy =
   | { readonly kind: 'interval'; readonly ms: number }
   | { readonly kind: 'batch' }
 
-/** Bytes a second; `max` is a closed loop, `calibrated` lets the run find half of the sustainable. */
+/**
+ * Bytes a second; `max` is a closed loop, `calibrated` lets the run find half of the sustainable.
+ */
 export type ProduceRate = number | 'max' | 'calibrated'
 
 /** What both commands are asked alike. */
@@ -129,9 +131,9 @@ export interface ForegroundWindow {
 }
 
 /**
- * The load as its producers saw it. `during` is the fault up to caught up; `awaitingEviction` (fault →
- * last shrink) and `outOfSync` (last shrink → caught up) are its two parts. In the first, acks=all
- * waits for the frozen follower by the very rules of the ISR.
+ * The load as its producers saw it. `during` is the fault up to caught up; `awaitingEviction`
+ * (fault → last shrink) and `outOfSync` (last shrink → caught up) are its two parts. In the first,
+ * acks=all waits for the frozen follower by the very rules of the ISR.
  */
 export interface Foreground {
   readonly before: ForegroundWindow | null
@@ -276,7 +278,9 @@ export interface CatchUpResult {
   readonly records: RecordCounts
   readonly timeline: readonly TimelineEvent[]
   readonly series: readonly SeriesRow[]
-  /** Of several repetitions; the rest of the document is then the one with the median catch-up time. */
+  /**
+   * Of several repetitions; the rest of the document is then the one with the median catch-up time.
+   */
   readonly repetitions?: Repetitions
 }
 

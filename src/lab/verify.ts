@@ -1,10 +1,11 @@
 /**
- * Verification: everything acknowledged is read back from the leader's files and compared with what was
- * sent, and every replica with the leader. Compared is the batch: its base offset, size, record count and
- * CRC-32C, worked out anew from the bytes on disk; the CRC covers all records with their timestamps.
+ * Verification: everything acknowledged is read back from the leader's files and compared with what
+ * was sent, and every replica with the leader. Compared is the batch: its base offset, size, record
+ * count and CRC-32C, worked out anew from the bytes on disk; the CRC covers all records with their
+ * timestamps.
  *
- * What is in a log and was not acknowledged must be a batch whose outcome was unknown; everything else
- * found there would be a duplicate or an invention.
+ * What is in a log and was not acknowledged must be a batch whose outcome was unknown; everything
+ * else found there would be a duplicate or an invention.
  */
 import path from 'node:path'
 import type { PartitionIndex } from '../ids.ts'
@@ -34,7 +35,10 @@ export interface PartitionToVerify {
 export interface VerifyTask {
   readonly partitions: readonly PartitionToVerify[]
   readonly ledgers: readonly LoadLedgerBuffers[]
-  /** Whether the run acknowledged with acks=all: then acknowledged records must lie below the high watermark. */
+  /**
+   * Whether the run acknowledged with acks=all: then acknowledged records must lie below the high
+   * watermark.
+   */
   readonly acksAll: boolean
 }
 

@@ -32,8 +32,8 @@ export interface LogOptions {
   /** Whether the last owner ended properly, or recovery has run since. */
   readonly cleanShutdown: boolean
   /**
-   * Whether that recovery is why `cleanShutdown` is true. What the last owner cut off may then still
-   * be on disk, so that the first flush has more to do.
+   * Whether that recovery is why `cleanShutdown` is true. What the last owner cut off may then
+   * still be on disk, so that the first flush has more to do.
    */
   readonly recovered?: boolean
   /** As last written down. Default: the log's end after a clean shutdown, else 0. */

@@ -43,8 +43,8 @@ export class Log {
   #logStartOffset: number
   #logEndOffset: number
   /**
-   * One past the last batch; below the log's end after a truncation within a batch. A new segment is
-   * named by it, so that segments follow each other without a hole and recovery knows one.
+   * One past the last batch; below the log's end after a truncation within a batch. A new segment
+   * is named by it, so that segments follow each other without a hole and recovery knows one.
    */
   #dataEndOffset: number
   #recoveryPoint: number

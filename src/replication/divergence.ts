@@ -4,7 +4,9 @@
  */
 import type { LeaderEpoch, Offset } from '../ids.ts'
 
-/** Epoch and exclusive end as one side knows them; -1, -1: it knows nothing of that epoch or below. */
+/**
+ * Epoch and exclusive end as one side knows them; -1, -1: it knows nothing of that epoch or below.
+ */
 export interface KnownEpochEnd {
   readonly leaderEpoch: LeaderEpoch
   readonly endOffset: Offset
@@ -20,12 +22,14 @@ export interface FollowerHistory {
 
 export type Divergence =
   | { readonly kind: 'none' }
-  /** Cut to `offset`, then ask again: `isComplete` false means that a lower epoch must be compared. */
+  /**
+   * Cut to `offset`, then ask again: `isComplete` false means that a lower epoch must be compared.
+   */
   | { readonly kind: 'truncate'; readonly offset: Offset; readonly isComplete: boolean }
 
 /**
- * Compares a follower that is about to read from its log end with the leader's answer for the follower's
- * latest epoch.
+ * Compares a follower that is about to read from its log end with the leader's answer for the
+ * follower's latest epoch.
  *
  * @param leader what the leader says of `follower.latestEpoch`
  */

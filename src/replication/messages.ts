@@ -7,7 +7,9 @@ import type { BrokerEpoch, BrokerId, LeaderEpoch, PartitionEpoch, PartitionIndex
 import type { MetadataRecord } from './controller/metadata-records.ts'
 import type { LeaderRecoveryState } from './registration.ts'
 
-/** Member of a proposed ISR; epoch -1: the leader doesn't know it, the controller skips the check. */
+/**
+ * Member of a proposed ISR; epoch -1: the leader doesn't know it, the controller skips the check.
+ */
 export interface ProposedReplica {
   readonly brokerId: BrokerId
   readonly brokerEpoch: BrokerEpoch
@@ -56,8 +58,8 @@ export interface RegisterBrokerRequest {
   /** Epoch of the last life if it ended cleanly, else -1. */
   readonly previousBrokerEpoch: BrokerEpoch
   /**
-   * Whoever started the new incarnation has seen the thread of the old one end, so its session is over
-   * (in one process that is known; over a network it would have to time out).
+   * Whoever started the new incarnation has seen the thread of the old one end, so its session is
+   * over (in one process that is known; over a network it would have to time out).
    */
   readonly previousIncarnationEnded: boolean
 }
@@ -106,7 +108,10 @@ export interface CreateTopicResponse {
   readonly topicId: string
 }
 
-/** Asks for the metadata log from an offset on: all that is there at once, then each append as it comes. */
+/**
+ * Asks for the metadata log from an offset on: all that is there at once, then each append as it
+ * comes.
+ */
 export interface SubscribeMetadataRequest {
   readonly type: 'subscribeMetadata'
   readonly fromOffset: number

@@ -5,7 +5,10 @@ export const leaderNone = -1 as BrokerId
 
 export type LeaderRecoveryState = 'recovered' | 'recovering'
 
-/** A partition's record at the controller (`kafka-semantics`: replicas[0] is the preferred leader). */
+/**
+ * A partition's record at the controller (Kafka: `PartitionRegistration`). `replicas[0]` is the
+ * preferred leader.
+ */
 export interface PartitionRegistration {
   readonly index: PartitionIndex
   readonly topicId: string
@@ -37,6 +40,8 @@ export interface BrokerRegistration {
 export interface BrokerView {
   /** Registered, unfenced and not in controlled shutdown. */
   isActive(broker: BrokerId): boolean
-  /** Epoch of the registration if the broker is unfenced; undefined for fenced and unknown brokers. */
+  /**
+   * Epoch of the registration if the broker is unfenced; undefined for fenced and unknown brokers.
+   */
   aliveEpoch(broker: BrokerId): BrokerEpoch | undefined
 }

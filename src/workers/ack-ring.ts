@@ -1,7 +1,7 @@
 /**
  * AckRing: acknowledgements from one leader to one producer. Single writer (leader thread), single
- * reader (the producer's thread). A producer never has more outstanding at a leader than the ring holds,
- * so the leader never waits for room.
+ * reader (the producer's thread). A producer never has more outstanding at a leader than the ring
+ * holds, so the leader never waits for room.
  *
  *   entry (8 words)   ticket │ error number │ baseOffset (3) │ appendTimeUs (3)
  */
@@ -20,7 +20,9 @@ export interface AckRingsBuffers {
   readonly capacity: number
 }
 
-/** @param capacity entries of one ring, a power of two. The memory is touched only as producers come. */
+/**
+ * @param capacity entries of one ring, a power of two. The memory is touched only as producers come.
+ */
 export function allocateAckRings(
   producers: number,
   brokers: number,

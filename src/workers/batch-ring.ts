@@ -1,16 +1,17 @@
 /**
- * BatchRing: the shared memory between the producers of one broker, its leader thread and the follower
- * threads. A batch is encoded into it once; leader and followers write it to their files from there.
+ * BatchRing: the shared memory between the producers of one broker, its leader thread and the
+ * follower threads. A batch is encoded into it once; leader and followers write it to their files
+ * from there.
  *
  * Space is counted in units of 64 bytes. A frame is one header unit and the batch behind it:
  *
  *   data   │ header (64 B) │ RecordBatch v2 … │ pad to 64 │ header │ …
  *   states │ units         │ 0 0 0 0 0 0 0 0 0 0          │ units  │ …      one Int32 a unit, apart from the data
  *
- * The state word of a frame's first unit is 0 until its producer commits it, then the frame's length in
- * units, or minus that for padding. Free space has only zero states: the leader clears them as it gives
- * space back, so no byte that a user wrote can ever be taken for a frame. Positions are units counted from
- * the ring's start without end, modulo 2^32.
+ * The state word of a frame's first unit is 0 until its producer commits it, then the frame's
+ * length in units, or minus that for padding. Free space has only zero states: the leader clears
+ * them as it gives space back, so no byte that a user wrote can ever be taken for a frame.
+ * Positions are units counted from the ring's start without end, modulo 2^32.
  *
  *   word        writer            meaning
  *   tail        producers (CAS)   end of what is claimed
@@ -20,7 +21,8 @@
  *   era         supervisor        counts resets; what was outstanding in an older era has no answer coming
  *   intent      that producer     position and length it is about to claim, length 0 when it holds no claim
  *
- * Claim, fill, commit is Aeron's way (BufferClaim): readers stop at the first frame without a state.
+ * Claim, fill, commit is Aeron's way (BufferClaim): readers stop at the first frame without a
+ * state.
  */
 import { invariant } from '../invariant.ts'
 import { limits } from '../limits.ts'
@@ -64,7 +66,9 @@ export interface BatchRingBuffers {
   readonly control: SharedArrayBuffer
 }
 
-/** @param dataBytes size of the ring, a power of two within `limits.ringBytesMin` and `limits.ringBytesMax` */
+/**
+ * @param dataBytes size of the ring, a power of two within `limits.ringBytesMin` and `limits.ringBytesMax`
+ */
 export function allocateBatchRing(dataBytes: number): BatchRingBuffers {
   invariant(Number.isInteger(Math.log2(dataBytes)), 'ring size is a power of two')
   invariant(
@@ -77,7 +81,10 @@ export function allocateBatchRing(dataBytes: number): BatchRingBuffers {
   }
 }
 
-/** One thread's view of a ring. Which methods it may call follows from its role; see the table above. */
+/**
+ * One thread's view of a ring. Which methods it may call follows from its role; see the table
+ * above.
+ */
 export class BatchRing {
   readonly memory: BatchMemory
   readonly headers: Int32Array
@@ -153,7 +160,8 @@ export class BatchRing {
       }
       Atomics.store(this.#control, intent, tail)
       Atomics.store(this.#control, intent + 1, total)
-      // After the intent is visible: whoever closes the ring and sees no intent knows nobody will claim.
+      // After the intent is visible: whoever closes the ring and sees no intent knows nobody will
+      // claim.
       if (Atomics.load(this.#control, closedWord) !== 0) {
         Atomics.store(this.#control, intent + 1, 0)
         return false
@@ -287,7 +295,10 @@ export class BatchRing {
 
   // ── supervisor, while the leader's thread is dead ────────────────────────────────────────────
 
-  /** Refuses claims from now on; those already held are still committed or aborted by their producers. */
+  /**
+   * Refuses claims from now on; those already held are still committed or aborted by their
+   * producers.
+   */
   close(): void {
     Atomics.store(this.#control, closedWord, 1)
   }
@@ -301,8 +312,8 @@ export class BatchRing {
   }
 
   /**
-   * Forgets everything in a closed ring that nobody holds a claim in, begins a new era and takes claims
-   * again. Producers learn from the era that what they had outstanding will not be answered.
+   * Forgets everything in a closed ring that nobody holds a claim in, begins a new era and takes
+   * claims again. Producers learn from the era that what they had outstanding will not be answered.
    */
   reopen(): void {
     invariant(this.closed && !this.isClaimed(), 'a ring is reset when closed and without claims')

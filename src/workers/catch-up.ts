@@ -1,8 +1,8 @@
 /**
- * CatchUp: the way of a follower that the ring no longer serves. Partition by partition it reads the
- * leader's segment files, in bounded chunks and without the leader's thread, while the log end offset keeps
- * moving, until what passed by in the ring begins where the log ends. See followed-partitions.ts for why the
- * hand-over has neither gap nor duplicate.
+ * CatchUp: the way of a follower that the ring no longer serves. Partition by partition it reads
+ * the leader's segment files, in bounded chunks and without the leader's thread, while the log end
+ * offset keeps moving, until what passed by in the ring begins where the log ends. See
+ * followed-partitions.ts for why the hand-over has neither gap nor duplicate.
  */
 import path from 'node:path'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
@@ -151,7 +151,8 @@ export class CatchUp {
       const reader = this.#reader(partition, leader)
       const memory = this.#memory
       const { length } = memory.bytes
-      // Leader and follower roll at the same batches: the own end is a good guess at the place in its file.
+      // Leader and follower roll at the same batches: the own end is a good guess at the place in
+      // its file.
       const bytes =
         reader.place === undefined
           ? reader.readFrom(log.logEndOffset, log.endPosition, endOffset, length, memory, 0)
@@ -168,8 +169,9 @@ export class CatchUp {
   }
 
   /**
-   * Bytes from disk are checked before anything of them is written; a torn or foreign batch ends what is
-   * taken, the rest is read again (KAFKA-18723: nothing of a newer epoch than asked for either).
+   * Bytes from disk are checked before anything of them is written; a torn or foreign batch ends
+   * what is taken, the rest is read again (KAFKA-18723: nothing of a newer epoch than asked for
+   * either).
    */
   #append(partition: PartitionIndex, leader: BrokerId, bytes: number): number {
     const { followed, store, tally } = this.#parts

@@ -1,6 +1,6 @@
 /**
- * Channel: messages between two threads, taken when the receiver asks. Across threads it is a MessagePort
- * read synchronously; in one thread (tests, simulation) a pair of arrays.
+ * Channel: messages between two threads, taken when the receiver asks. Across threads it is a
+ * MessagePort read synchronously; in one thread (tests, simulation) a pair of arrays.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 

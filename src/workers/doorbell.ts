@@ -1,11 +1,11 @@
 /**
  * How threads sleep and are woken, so that no wake-up is lost and nobody spins.
  *
- * The owner reads the bell *before* it looks for work, and sleeps only while the bell still has that
- * value: whoever brings work after the look changes the bell, so the sleep ends at once. The parked word
- * spares the system call of `Atomics.notify` (1 µs and more) when the owner is awake anyway. It is set
- * before the wait compares the bell, and a ringer changes the bell before it looks at the parked word:
- * whichever order the two threads fall into, one of them sees the other.
+ * The owner reads the bell *before* it looks for work, and sleeps only while the bell still has
+ * that value: whoever brings work after the look changes the bell, so the sleep ends at once. The
+ * parked word spares the system call of `Atomics.notify` (1 µs and more) when the owner is awake
+ * anyway. It is set before the wait compares the bell, and a ringer changes the bell before it
+ * looks at the parked word: whichever order the two threads fall into, one of them sees the other.
  */
 const bellWord = 0
 const parkedWord = 1
@@ -44,8 +44,8 @@ export class Doorbell {
   }
 
   /**
-   * The same without blocking, for the application's event loop: resolves when the bell is no longer
-   * `seen`, or after `timeoutMs`. A pending `waitAsync` does not keep the process alive.
+   * The same without blocking, for the application's event loop: resolves when the bell is no
+   * longer `seen`, or after `timeoutMs`. A pending `waitAsync` does not keep the process alive.
    */
   async parkAsync(seen: number, timeoutMs: number): Promise<void> {
     Atomics.store(this.#words, this.#base + parkedWord, 1)

@@ -1,16 +1,17 @@
 /**
- * FollowedPartitions: where this broker stands in each partition that it follows. Structure of arrays,
- * indexed by partition.
+ * FollowedPartitions: where this broker stands in each partition that it follows. Structure of
+ * arrays, indexed by partition.
  *
  *   stage 'none'      not a follower of it
  *         'waiting'   told whom to follow; the leader has not begun that epoch yet
  *         'following' reconciled with the leader's epochs; appends come from ring or disk
  *         'failed'    its log failed on this disk
  *
- * One number joins ring and disk without gap or duplicate: `ringEndOffset`, the end of all that has passed
- * by in the ring (or had been in the leader's log when the ring was joined). A frame is appended exactly if
- * it begins at the log's end; a partition whose log ends before `ringEndOffset` is *behind* and read from
- * disk until it isn't. It makes no difference whether a batch comes the one way or the other, or both.
+ * One number joins ring and disk without gap or duplicate: `ringEndOffset`, the end of all that has
+ * passed by in the ring (or had been in the leader's log when the ring was joined). A frame is
+ * appended exactly if it begins at the log's end; a partition whose log ends before `ringEndOffset`
+ * is *behind* and read from disk until it isn't. It makes no difference whether a batch comes the
+ * one way or the other, or both.
  */
 import type { BrokerId, LeaderEpoch, PartitionIndex } from '../ids.ts'
 
@@ -49,7 +50,10 @@ export class FollowedPartitions {
     this.byLeader[leader]!.add(partition)
   }
 
-  /** Reconciled: appends may come. Whatever the leader's log held until `leaderEndOffset` has passed by. */
+  /**
+   * Reconciled: appends may come. Whatever the leader's log held until `leaderEndOffset` has passed
+   * by.
+   */
   begin(partition: PartitionIndex, leaderEndOffset: number): void {
     this.waiting.delete(partition)
     this.stage[partition] = followStage.following

@@ -1,6 +1,6 @@
 /**
- * FrameGroups: one round's frames, chained into one list a partition in ring order, so that many small
- * batches of a partition become one write. All arrays are reused from round to round.
+ * FrameGroups: one round's frames, chained into one list a partition in ring order, so that many
+ * small batches of a partition become one write. All arrays are reused from round to round.
  */
 import type { PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'

@@ -1,11 +1,11 @@
 /**
- * RingFollowers: the leader's view of who reads its ring. It turns followers' polls into the fetches that
- * the replication rules know, gives ring space back, attaches and detaches.
+ * RingFollowers: the leader's view of who reads its ring. It turns followers' polls into the
+ * fetches that the replication rules know, gives ring space back, attaches and detaches.
  *
- * Back-pressure is for the busy, detaching for the stuck: a follower that makes progress is waited for,
- * within a bound; one that stands still, or keeps most of the ring busy for too long, is detached and reads
- * the leader's files instead. So a frozen follower costs the leader a bounded piece of the ring for a bounded
- * time, and nothing after that.
+ * Back-pressure is for the busy, detaching for the stuck: a follower that makes progress is waited
+ * for, within a bound; one that stands still, or keeps most of the ring busy for too long, is
+ * detached and reads the leader's files instead. So a frozen follower costs the leader a bounded
+ * piece of the ring for a bounded time, and nothing after that.
  */
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { brokerId } from '../ids.ts'
@@ -51,7 +51,9 @@ export class RingFollowers {
   readonly #followers: FollowerView[]
   readonly #visitReport: (partition: PartitionIndex, logEndOffset: number) => void
   #reporter: BrokerId
-  /** Furthest end offset taken in within one poll: ring and reports may tell of one partition both. */
+  /**
+   * Furthest end offset taken in within one poll: ring and reports may tell of one partition both.
+   */
   readonly #furthest: Float64Array
   readonly #furthestPoll: Int32Array
   #poll = 0
@@ -146,7 +148,8 @@ export class RingFollowers {
       if (units > 0 && isCurrent && headers[header + frame.status] === frameAccepted) {
         const partition = headers[header + frame.partition]! as PartitionIndex
         const endOffset = loadShared(headers, header + frame.endOffset)
-        // The cursor passed the frame; only the follower's own word says that the batch is in its log.
+        // The cursor passed the frame; only the follower's own word says that the batch is in its
+        // log.
         if (board.logEndOffset(follower.id, partition) >= endOffset) {
           this.#fetchedInEpoch(partition, endOffset, headers[header + frame.leaderEpoch]!)
         }

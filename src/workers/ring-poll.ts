@@ -1,9 +1,11 @@
 /**
- * RingPoll: a follower's reading of one leader's ring. Takes published frames from its cursor, bounded,
- * groups them by partition and appends the very same bytes with one `writev` a partition and round.
+ * RingPoll: a follower's reading of one leader's ring. Takes published frames from its cursor,
+ * bounded, groups them by partition and appends the very same bytes with one `writev` a partition
+ * and round.
  *
- * The reader's state is READING from before the first frame is looked at until after the last is written;
- * the leader cannot detach it meanwhile, so no byte is overwritten while it is on its way to disk.
+ * The reader's state is READING from before the first frame is looked at until after the last is
+ * written; the leader cannot detach it meanwhile, so no byte is overwritten while it is on its way
+ * to disk.
  */
 import { isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
@@ -105,8 +107,8 @@ export class RingPoll {
   }
 
   /**
-   * Hysteresis: a reader that was detached again soon after it had joined waits longer each time before
-   * it asks to join, so that a slow follower does not swing between ring and disk.
+   * Hysteresis: a reader that was detached again soon after it had joined waits longer each time
+   * before it asks to join, so that a slow follower does not swing between ring and disk.
    */
   #ensureAttached(nowMs: number): boolean {
     const { board, brokerId, leader, followed } = this.#parts

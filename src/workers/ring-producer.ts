@@ -1,7 +1,7 @@
 /**
- * RingProducer: one thread's door to all leaders. It claims room in a leader's ring, lets the caller encode
- * straight into it, commits, and hands back acknowledgements. It knows no topics and no promises: those
- * are its callers' (the application's producer, the load generator).
+ * RingProducer: one thread's door to all leaders. It claims room in a leader's ring, lets the
+ * caller encode straight into it, commits, and hands back acknowledgements. It knows no topics and
+ * no promises: those are its callers' (the application's producer, the load generator).
  */
 import { errorNumber } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
@@ -80,8 +80,9 @@ export class RingProducer {
   }
 
   /**
-   * Reserves room for a batch of at most `batchBytes` in the ring of the partition's leader. On `claimed`
-   * encode at `claimMemory`, `claimPosition` and call `commit` or `abort` before anything else.
+   * Reserves room for a batch of at most `batchBytes` in the ring of the partition's leader. On
+   * `claimed` encode at `claimMemory`, `claimPosition` and call `commit` or `abort` before anything
+   * else.
    */
   tryClaim(partition: PartitionIndex, batchBytes: number): ClaimResult {
     const leader = this.#board.leader(partition)
@@ -147,8 +148,9 @@ export class RingProducer {
   }
 
   /**
-   * Visits the acknowledgements that have come. Those that cannot come any more, because the leader's
-   * thread died, are visited with NETWORK_EXCEPTION: the batch may or may not be in the log.
+   * Visits the acknowledgements that have come. Those that cannot come any more, because the
+   * leader's thread died, are visited with NETWORK_EXCEPTION: the batch may or may not be in the
+   * log.
    */
   poll(visit: AckVisitor): number {
     let count = 0

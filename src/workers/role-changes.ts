@@ -1,7 +1,7 @@
 /**
- * RoleChanges: what the metadata says of a partition, applied to this broker: lead it, follow somebody, or
- * neither. A bounded number a step, so that thousands of partitions can change hands under load.
- * Sources: Kafka's `Partition.makeLeader`, `makeFollower`, `ReplicaManager.applyDelta`.
+ * RoleChanges: what the metadata says of a partition, applied to this broker: lead it, follow
+ * somebody, or neither. A bounded number a step, so that thousands of partitions can change hands
+ * under load. Sources: Kafka's `Partition.makeLeader`, `makeFollower`, `ReplicaManager.applyDelta`.
  */
 import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'
@@ -27,7 +27,9 @@ export interface RoleChangesParts {
   readonly store: PartitionStore
   readonly catchUp: CatchUp
   readonly brokerDirectory: (broker: BrokerId) => string
-  /** Tells the leader this broker's end offset of a partition, when it is not the ring that does. */
+  /**
+   * Tells the leader this broker's end offset of a partition, when it is not the ring that does.
+   */
   readonly report: (partition: PartitionIndex) => void
 }
 
@@ -90,7 +92,8 @@ export class RoleChanges {
       catchUp.forget(index)
       board.setFollowedEpoch(brokerId, index, -1)
     }
-    // Before any record: a follower with a larger epoch of its own must find where it ends (KAFKA-7415).
+    // Before any record: a follower with a larger epoch of its own must find where it ends
+    // (KAFKA-7415).
     if (made.isNewLeaderEpoch) {
       log.leaderEpochs.assign(leaderEpoch, log.logEndOffset)
       board.setLedEpoch(brokerId, index, leaderEpoch)
@@ -106,7 +109,8 @@ export class RoleChanges {
       leaders.resign(index)
       board.setLedEpoch(brokerId, index, -1)
     }
-    // Every rise of the epoch begins anew, though the leader be the same (KAFKA-7164); nothing else does.
+    // Every rise of the epoch begins anew, though the leader be the same (KAFKA-7164); nothing else
+    // does.
     if (followed.leaderEpoch[index]! >= leaderEpoch) return
     board.setFollowedEpoch(brokerId, index, -1)
     catchUp.forget(index)

@@ -1,6 +1,6 @@
 /**
- * TaskPool: bulk jobs of finite length, apart from the broker threads, which are actors and no tasks. The
- * pool is made when the first job comes and goes when it has been idle.
+ * TaskPool: bulk jobs of finite length, apart from the broker threads, which are actors and no
+ * tasks. The pool is made when the first job comes and goes when it has been idle.
  */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,7 @@
-/** Rate limit in bytes a second that can be looked at before and paid after: a payment may overdraw it. */
+/**
+ * Rate limit in bytes a second that can be looked at before and paid after: a payment may overdraw
+ * it.
+ */
 export class TokenBucket {
   #bytesPerSec = 0
   #tokens = 0
@@ -20,7 +23,8 @@ export class TokenBucket {
   isOpen(nowMs: number): boolean {
     if (this.#bytesPerSec === 0) return true
     const earned = ((nowMs - this.#atMs) / 1000) * this.#bytesPerSec
-    // A burst of a tenth of a second: finer steps would measure the scheduler, coarser ones stutter.
+    // A burst of a tenth of a second: finer steps would measure the scheduler, coarser ones
+    // stutter.
     this.#tokens = Math.min(this.#tokens + earned, this.#bytesPerSec / 10)
     this.#atMs = nowMs
     return this.#tokens > 0

@@ -1,6 +1,6 @@
 /**
- * Where a thread's code is. A worker's entry must be JavaScript: from the built package that is the file
- * beside this one; from the sources (tests) it is the one that the last build made of it.
+ * Where a thread's code is. A worker's entry must be JavaScript: from the built package that is the
+ * file beside this one; from the sources (tests) it is the one that the last build made of it.
  */
 export function workerEntry(moduleUrl: string, name: string): URL {
   const url = new URL(`./${name}`, moduleUrl)

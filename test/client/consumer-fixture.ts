@@ -1,4 +1,6 @@
-/** A partition on two brokers, its logs written and its board set by the test, and consumers on it. */
+/**
+ * A partition on two brokers, its logs written and its board set by the test, and consumers on it.
+ */
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type ConsumeOptions, consume } from '../../src/client/consumer.ts'

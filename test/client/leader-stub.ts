@@ -1,4 +1,6 @@
-/** A leader that a test plays by hand, over the real shared memory, and a producer in front of it. */
+/**
+ * A leader that a test plays by hand, over the real shared memory, and a producer in front of it.
+ */
 import { onTestFinished, vi } from 'vitest'
 import { Producer } from '../../src/client/producer.ts'
 import type { ProducerOptions } from '../../src/client/producer-options.ts'
@@ -113,8 +115,8 @@ export class LeaderStub {
 }
 
 /**
- * Two leaders and a producer under a clock that the test moves: leader 1 has partitions 0 to 3 of topic
- * `t`. Time, timers and `setImmediate` are vitest's.
+ * Two leaders and a producer under a clock that the test moves: leader 1 has partitions 0 to 3 of
+ * topic `t`. Time, timers and `setImmediate` are vitest's.
  */
 export class ProducerFixture {
   readonly memory = allocateClusterMemory({

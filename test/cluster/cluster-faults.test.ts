@@ -7,7 +7,10 @@ import { committed, isWhole, logBytes, openCluster, openWithTopic, until } from 
 const limitMs = 400
 const partitions = [0, 1, 2]
 
-/** Sends to every partition as fast as answers come, until it is stopped; remembers what was acknowledged. */
+/**
+ * Sends to every partition as fast as answers come, until it is stopped; remembers what was
+ * acknowledged.
+ */
 class Load {
   /** Values acknowledged, by partition and offset. */
   readonly acknowledged = partitions.map(() => new Map<number, string>())
@@ -90,7 +93,8 @@ describe('a follower that is frozen', () => {
     expect(shrinks).toHaveLength(3)
     for (const { atMs, inSyncReplicas } of shrinks) {
       expect([...inSyncReplicas].sort()).toEqual([1, 2])
-      // Its last poll was a moment before; the check comes every half limit. The rest is a busy machine's.
+      // Its last poll was a moment before; the check comes every half limit. The rest is a busy
+      // machine's.
       expect(atMs - frozenMs).toBeGreaterThan(0.75 * limitMs)
       expect(atMs - frozenMs).toBeLessThan(1.5 * limitMs + 400)
     }

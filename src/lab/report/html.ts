@@ -25,7 +25,9 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }
 
-/** Template tag: what is filled in is escaped, in text and in quoted attributes; `null` is nothing. */
+/**
+ * Template tag: what is filled in is escaped, in text and in quoted attributes; `null` is nothing.
+ */
 export function html(texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let text = texts[0]!
   for (let i = 0; i < parts.length; i++) text += render(parts[i]!) + texts[i + 1]!

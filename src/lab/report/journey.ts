@@ -27,7 +27,9 @@ const halo = trusted(
 /** More would not be readable side by side. */
 const markersMax = 12
 
-/** Order, not time, goes to the right: what takes a millisecond here decides as much as a second. */
+/**
+ * Order, not time, goes to the right: what takes a millisecond here decides as much as a second.
+ */
 export function journey(markers: readonly Marker[]): Html {
   const shown = markers.slice(0, markersMax)
   if (shown.length < 2) return html``

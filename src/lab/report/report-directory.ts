@@ -45,7 +45,10 @@ function isFile(absolute: string): boolean {
   return fs.existsSync(absolute) && !fs.statSync(absolute).isDirectory()
 }
 
-/** Step by step: Node's own recursion never ends where a file system says "no such directory" to mkdir. */
+/**
+ * Step by step: Node's own recursion never ends where a file system says "no such directory" to
+ * mkdir.
+ */
 function makeDirectory(absolute: string): void {
   if (fs.existsSync(absolute)) return
   makeDirectory(path.dirname(absolute))

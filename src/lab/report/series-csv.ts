@@ -1,6 +1,8 @@
 import type { SeriesRow } from '../result.ts'
 
-/** Columns in the order of the file; each is a key of the row, so that CSV and JSON name it alike. */
+/**
+ * Columns in the order of the file; each is a key of the row, so that CSV and JSON name it alike.
+ */
 export const seriesColumns = [
   'atMs',
   'phase',
@@ -23,7 +25,9 @@ export const seriesColumns = [
   'ringBytes',
 ] as const satisfies readonly (keyof SeriesRow)[]
 
-/** RFC 4180 without quoting, which none of the values needs; nothing between commas is "no value". */
+/**
+ * RFC 4180 without quoting, which none of the values needs; nothing between commas is "no value".
+ */
 export function seriesCsv(rows: readonly SeriesRow[]): string {
   const lines = [seriesColumns.join(',')]
   for (const row of rows) lines.push(seriesColumns.map((column) => cell(row[column])).join(','))

@@ -11,8 +11,8 @@ export interface ReportFiles {
 }
 
 /**
- * Writes `report.html`, `result.json` and `series.csv` into a directory that `prepareReportDirectory`
- * has made, the page last: where it is, the numbers are too.
+ * Writes `report.html`, `result.json` and `series.csv` into a directory that
+ * `prepareReportDirectory` has made, the page last: where it is, the numbers are too.
  *
  * @throws {TidemarkError} KAFKA_STORAGE_ERROR naming the file that could not be written.
  */

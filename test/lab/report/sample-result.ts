@@ -1,4 +1,6 @@
-/** A made-up run with the shape of a real one: 1,000 partitions, follower 3 paused for five seconds. */
+/**
+ * A made-up run with the shape of a real one: 1,000 partitions, follower 3 paused for five seconds.
+ */
 import type {
   CatchUpResult,
   CatchUpScenario,

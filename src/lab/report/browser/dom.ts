@@ -1,6 +1,6 @@
 /**
- * The little of the browser that the report's script touches. Declared here, so that the library's own
- * code can't reach for `document` by mistake.
+ * The little of the browser that the report's script touches. Declared here, so that the library's
+ * own code can't reach for `document` by mistake.
  */
 
 export interface Canvas {

@@ -1,7 +1,7 @@
 /**
- * The drawing half of the report's script. Every function here is handed to the page as its own source
- * text (`script.ts`), so it may use nothing but its arguments, the browser, and the other functions of
- * this folder that are handed over with it.
+ * The drawing half of the report's script. Every function here is handed to the page as its own
+ * source text (`script.ts`), so it may use nothing but its arguments, the browser, and the other
+ * functions of this folder that are handed over with it.
  */
 import type { Marker, PhaseSpan } from '../phases.ts'
 import type { Canvas, Plot } from './dom.ts'

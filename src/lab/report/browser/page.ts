@@ -232,7 +232,10 @@ export function spokenAt({ data, index }: Page, chart: Chart): string {
   return `${second.toFixed(2)} s, ${phase}. ${values.join(', ')}`
 }
 
-/** Theme: what the address asks (`?theme=dark`), else the system's; the button overrides; paper is light. */
+/**
+ * Theme: what the address asks (`?theme=dark`), else the system's; the button overrides; paper is
+ * light.
+ */
 export function followTheme(page: Page): void {
   const root = document.documentElement
   const system = matchMedia('(prefers-color-scheme: dark)')

@@ -1,6 +1,6 @@
 /**
- * The report's script as text. The functions are type-checked and tested as ordinary code; their own
- * source goes to the page, which therefore needs no bundler.
+ * The report's script as text. The functions are type-checked and tested as ordinary code; their
+ * own source goes to the page, which therefore needs no bundler.
  */
 import * as draw from './draw.ts'
 import * as page from './page.ts'
