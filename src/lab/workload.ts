@@ -1,4 +1,7 @@
-/** What the options mean for a generator: sizes of batches, what of them is payload, how much in flight. */
+/**
+ * What the options mean for a generator: sizes of batches, what of them is payload, how much in
+ * flight.
+ */
 
 import { recordsPerBatch } from './batch-source.ts'
 import type { InputRecords } from './input.ts'
@@ -6,8 +9,8 @@ import type { Workload } from './load-thread-data.ts'
 import type { LoadOptions } from './result.ts'
 
 /**
- * Closed loop: bytes that may be unanswered over all generators. More in flight only waits longer; much
- * less leaves threads idle between rounds.
+ * Closed loop: bytes that may be unanswered over all generators. More in flight only waits longer;
+ * much less leaves threads idle between rounds.
  */
 const inFlightBytesDefault = 8 * 1024 * 1024
 const requestTimeoutMs = 120_000
