@@ -13,12 +13,18 @@ export interface BatchSource {
   fill(encoder: BatchEncoder, timestampMs: number): number
 }
 
-/** Values in the pool: far more than a cache holds, so that sending them reads memory as real ones would. */
-const poolValues = 4_096
-const poolBytesMax = 64 * 1024 * 1024
+/** Bytes that values are cut from: they fit in a core's cache, as values fresh from an application would. */
+const poolBytesMin = 1024 * 1024
+const valuesPerAlignment = 1_024
+/**
+ * Into shared memory V8 copies a word at a time if source and target are aligned alike, else byte by byte,
+ * which takes several times as long. So each value is cut where it is aligned as its place in the batch.
+ */
+const wordBytes = 8
 
 export class SyntheticSource implements BatchSource {
-  readonly #values: readonly Uint8Array[]
+  /** By alignment. */
+  readonly #values: readonly (readonly Uint8Array[])[]
   readonly #recordBytes: number
   readonly #recordsPerBatch: number
   #number: number
@@ -33,13 +39,13 @@ export class SyntheticSource implements BatchSource {
 
   fill(encoder: BatchEncoder, timestampMs: number): number {
     const size = this.#recordBytes
-    const values = this.#values
     const { rawBytes } = encoder
     let filled = 0
     for (let record = 0; record < this.#recordsPerBatch; record++) {
       const position = encoder.tryAppendRaw(timestampMs, -1, size)
       if (position < 0) break
-      rawBytes.set(values[this.#number % values.length], position)
+      const values = this.#values[position & (wordBytes - 1)]
+      rawBytes.set(values[this.#number & (valuesPerAlignment - 1)], position)
       if (size >= 8) writeNumber(rawBytes, position, this.#number)
       this.#number++
       filled += size
@@ -49,17 +55,20 @@ export class SyntheticSource implements BatchSource {
 }
 
 /** Half-compressible, like text: words of four letters, every second one from a small alphabet. */
-function makeValues(recordBytes: number, seed: number): Uint8Array[] {
-  const count = Math.max(16, Math.min(poolValues, Math.floor(poolBytesMax / recordBytes)))
-  const pool = new Uint32Array(Math.ceil((count * recordBytes) / 4))
+function makeValues(recordBytes: number, seed: number): Uint8Array[][] {
+  const span = Math.max(poolBytesMin, recordBytes * 2)
+  const pool = new Uint32Array(Math.ceil((span + recordBytes + wordBytes) / 4))
   const random = new SeededRandom(seed)
   for (let word = 0; word < pool.length; word++) {
     const bits = random.nextUint32()
     pool[word] = bits & 1 ? bits : 0x2065_7473 ^ (bits & 0x0303_0303)
   }
   const bytes = new Uint8Array(pool.buffer)
-  return Array.from({ length: count }, (_, value) => {
-    return bytes.subarray(value * recordBytes, (value + 1) * recordBytes)
+  return Array.from({ length: wordBytes }, (_, alignment) => {
+    return Array.from({ length: valuesPerAlignment }, () => {
+      const start = random.nextBelow(span / wordBytes) * wordBytes + alignment
+      return bytes.subarray(start, start + recordBytes)
+    })
   })
 }
 

@@ -54,7 +54,10 @@ export async function studyThroughput(
   const lab = await LabCluster.open({
     load: { ...options, dir: null },
     base,
-    config: { 'partitions.max': Math.max(1_024, options.partitions) },
+    config: {
+      'partitions.max': Math.max(1_024, options.partitions),
+      'ring.bytes': Number(process.env.RB ?? 64) * 1048576,
+    },
     minInsync: 1,
     keep: false,
   })

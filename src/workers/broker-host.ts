@@ -168,6 +168,7 @@ export class BrokerHost {
       memory,
       config,
       stored: {
+        isClean,
         recoveryPoint: this.#directory.readCheckpoint('recoveryPoint'),
         highWatermark: this.#directory.readCheckpoint('highWatermark'),
         logStartOffset: this.#directory.readCheckpoint('logStartOffset'),
@@ -215,10 +216,7 @@ export class BrokerHost {
         this.#options.onNews(this.brokerId, message.news)
         break
       case 'highWatermarks':
-        this.#checkpoints.write('highWatermark', message.entries)
-        break
-      case 'recoveryPoints':
-        this.#checkpoints.write('recoveryPoint', message.entries)
+        this.#checkpoints.write(message.entries)
         break
       case 'stopped':
         this.#stopped = message

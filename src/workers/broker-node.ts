@@ -33,6 +33,7 @@ import { clientSlot } from './cluster-memory.ts'
 import { type BrokerIdentity, ControllerLink } from './controller-link.ts'
 import { ringDoorbell } from './doorbell.ts'
 import { FollowedPartitions } from './followed-partitions.ts'
+import { LazyBell } from './lazy-bell.ts'
 import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import { RingFollowers } from './ring-followers.ts'
@@ -87,6 +88,10 @@ export class BrokerNode {
   readonly #catchUpThrottle = new TokenBucket()
   /** Partitions whose end offset the leader must be told apart from the ring. */
   #reports = new Set<PartitionIndex>()
+  readonly #followersBell = new LazyBell()
+  readonly #producersBell = new LazyBell()
+  readonly #leadersBell = new LazyBell()
+  #followedBytes = 0
   #isrCheckAtMs = 0
   #detachCheckAtMs = 0
   #flushAtMs = 0
@@ -172,10 +177,11 @@ export class BrokerNode {
     const taken = this.#intake.take(nowMs)
     work += taken
     this.#followers.reclaim()
-    if (taken > 0) this.#followers.wake()
-    this.#answer()
+    if (taken > 0) this.#followersBell.note(this.#intake.takenBytes, nowMs)
+    this.#answer(nowMs)
     work += this.#follow(nowMs)
     this.#runTimers(nowMs)
+    this.#ring(nowMs, work === 0)
     this.#tally.add('steps', 1)
     this.#tally.set('payloadCopyBytes', payloadCopies.bytes)
     return work
@@ -286,11 +292,13 @@ export class BrokerNode {
   }
 
   /** After the state changes of this step are done: a producer that is told may already read. */
-  #answer(): void {
+  #answer(nowMs: number): void {
     const { leaders, board } = this
     const advanced = leaders.takeAdvanced(this.#onAdvanced)
     leaders.takeCompleted(this.#completion)
-    this.#acknowledger.ringBells()
+    if (this.#acknowledger.pendingCount > 0) {
+      this.#producersBell.note(this.#acknowledger.takePendingBytes(), nowMs)
+    }
     const watch = board.clientWatchWord(clientSlot.application)
     if (advanced > 0 && Atomics.load(board.words, watch) !== 0) {
       ringDoorbell(board.words, board.clientDoorbellBase(clientSlot.application))
@@ -307,8 +315,16 @@ export class BrokerNode {
     work += this.#sendReports()
     board.endPoll(brokerId, this.#options.clock.nowMs())
     for (const poll of this.#polls) poll.release()
-    if (work > 0) this.#wakeLeaders()
+    if (work > 0) this.#leadersBell.note(this.#followedBytes, nowMs)
+    this.#followedBytes = 0
     return work
+  }
+
+  /** Wakes whom this step has brought something, now or when more has come together. */
+  #ring(nowMs: number, isIdle: boolean): void {
+    if (this.#followersBell.take(nowMs, isIdle)) this.#followers.wake()
+    if (this.#producersBell.take(nowMs, isIdle)) this.#acknowledger.ringBells()
+    if (this.#leadersBell.take(nowMs, isIdle)) this.#wakeLeaders()
   }
 
   #pollRings(nowMs: number): number {
@@ -317,6 +333,7 @@ export class BrokerNode {
       const bytes = poll.read(nowMs)
       if (bytes < 0) continue
       this.#throttle.pay(bytes)
+      this.#followedBytes += bytes
       work++
     }
     return work

@@ -60,7 +60,7 @@ function run(data: BrokerThreadData): void {
     }
     if (nowMs >= recoveryPointsAtMs) {
       recoveryPointsAtMs = nowMs + config['log.flush.offset.checkpoint.interval.ms']
-      post({ type: 'recoveryPoints', entries: node.recoveryPoints() })
+      node.store.writeRecoveryPoints()
     }
     if (!isBusy) doorbell.park(bell, node.idleMs(nowMs))
   }

@@ -1,21 +1,23 @@
 /**
- * CheckpointWriter: writes a broker's offset checkpoints while it runs. A broker thread must not wait for
- * an fsync, nor the application's event loop, so the text goes out through promises, one write a file at
- * a time; a newer text replaces one that is still waiting.
+ * CheckpointWriter: writes a broker's high watermarks down while it runs, apart from its thread.
+ *
+ * Without an fsync: it would make the file system commit its journal, with all data that was written before
+ * it, and stop every thread that writes meanwhile, for hundreds of milliseconds under load. After a loss of
+ * power the file is the old one, the new one or empty, and each is safe: a high watermark that is too low is
+ * raised again by the leader. At a clean stop it is written durably.
  */
-import { open, rename } from 'node:fs/promises'
-import path from 'node:path'
-import { type CheckpointKind, checkpointFilePath } from '../log/log-directory.ts'
+import { rename, writeFile } from 'node:fs/promises'
+import { checkpointFilePath } from '../log/log-directory.ts'
 import { offsetCheckpointText, type PartitionOffset } from '../log/offset-checkpoint.ts'
 
 export class CheckpointWriter {
-  readonly #directory: string
-  readonly #waiting = new Map<CheckpointKind, readonly PartitionOffset[]>()
+  readonly #file: string
+  #waiting: readonly PartitionOffset[] | undefined
   #writing: Promise<void> | undefined
   #failure: unknown
 
   constructor(directory: string) {
-    this.#directory = directory
+    this.#file = checkpointFilePath(directory, 'highWatermark')
   }
 
   /** Error of the last write that failed, if any. */
@@ -23,8 +25,9 @@ export class CheckpointWriter {
     return this.#failure
   }
 
-  write(kind: CheckpointKind, offsets: readonly PartitionOffset[]): void {
-    this.#waiting.set(kind, offsets)
+  /** One write at a time; a newer one replaces one that still waits. */
+  write(highWatermarks: readonly PartitionOffset[]): void {
+    this.#waiting = highWatermarks
     this.#writing ??= this.#writeAll()
   }
 
@@ -34,35 +37,16 @@ export class CheckpointWriter {
   }
 
   async #writeAll(): Promise<void> {
-    for (;;) {
-      const [next] = this.#waiting
-      if (next === undefined) break
-      const [kind, offsets] = next
-      this.#waiting.delete(kind)
+    while (this.#waiting !== undefined) {
+      const text = offsetCheckpointText(this.#waiting)
+      this.#waiting = undefined
       try {
-        await replace(checkpointFilePath(this.#directory, kind), offsetCheckpointText(offsets))
+        await writeFile(`${this.#file}.tmp`, text)
+        await rename(`${this.#file}.tmp`, this.#file)
       } catch (error) {
         this.#failure = error
       }
     }
     this.#writing = undefined
-  }
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  const temporary = `${file}.tmp`
-  const handle = await open(temporary, 'w')
-  try {
-    await handle.writeFile(text)
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, file)
-  const directory = await open(path.dirname(file), 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
   }
 }

@@ -11,12 +11,17 @@ import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
 import { Log } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
+import { checkpointFilePath } from '../log/log-directory.ts'
+import { writeOffsetCheckpoint } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { ProgressBoard } from './progress-board.ts'
+import type { OffsetEntry } from './thread-messages.ts'
 
 /** What the broker's directory knew of a partition when it was opened. */
 export interface StoredOffsets {
+  /** The last life ended cleanly; false: its logs have been through recovery. */
+  readonly isClean: boolean
   readonly recoveryPoint: ReadonlyMap<string, number>
   readonly highWatermark: ReadonlyMap<string, number>
   readonly logStartOffset: ReadonlyMap<string, number>
@@ -71,12 +76,15 @@ export class PartitionStore {
   readonly #partitions: (StoredPartition | undefined)[] = []
   readonly #batchBytesMax: Int32Array
   readonly #highWatermark: Float64Array
+  /** As last written down. */
+  readonly #recoveryPoint: Float64Array
   readonly #failures: PartitionFailure[] = []
 
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
     this.#batchBytesMax = new Int32Array(parts.board.shape.partitionsMax)
     this.#highWatermark = new Float64Array(parts.board.shape.partitionsMax)
+    this.#recoveryPoint = new Float64Array(parts.board.shape.partitionsMax)
   }
 
   /** Opens the partition's log unless it is open. @throws {TidemarkError} what `Log.open` throws */
@@ -90,7 +98,8 @@ export class PartitionStore {
     const { topic, partition, topicId, index } = registration
     const config = topicConfigFromEntries(topicEntries)
     const name = partitionName(topic, partition)
-    const recoveryPoint = stored.recoveryPoint.get(name)
+    // After recovery nothing is known to be on disk but what a checkpoint says.
+    const recoveryPoint = stored.recoveryPoint.get(name) ?? (stored.isClean ? undefined : 0)
     const logStartOffset = stored.logStartOffset.get(name)
     const log = Log.open({
       directory: path.join(directory, name),
@@ -108,6 +117,7 @@ export class PartitionStore {
     })
     const opened = { topic, partition, log, config }
     this.#partitions[index] = opened
+    this.#recoveryPoint[index] = recoveryPoint ?? 0
     this.#batchBytesMax[index] = config['max.message.bytes']
     const highWatermark = stored.highWatermark.get(name) ?? 0
     this.setHighWatermark(
@@ -173,7 +183,9 @@ export class PartitionStore {
   truncateTo(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
+    const recoveryPoint = log.recoveryPoint
     log.truncateTo(offset)
+    if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, Math.min(this.highWatermark(partition), log.logEndOffset))
   }
@@ -181,9 +193,30 @@ export class PartitionStore {
   truncateFullyAndStartAt(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
+    const recoveryPoint = log.recoveryPoint
     log.truncateFullyAndStartAt(offset)
+    if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, offset)
+  }
+
+  /**
+   * Writes Kafka's `recovery-point-offset-checkpoint` if a recovery point has moved, and waits for the disk.
+   * They move only with an fsync, so whoever asked for none does not pay for this one either; after a
+   * truncation it must be done before the next append, or a crash could trust bytes that never were on disk.
+   */
+  writeRecoveryPoints(): void {
+    const offsets: OffsetEntry[] = []
+    let isMoved = false
+    for (const [index, { topic, partition, log }] of this.all()) {
+      const offset = log.recoveryPoint
+      if (this.#recoveryPoint[index] !== offset) isMoved = true
+      this.#recoveryPoint[index] = offset
+      offsets.push({ topic, partition, offset })
+    }
+    if (!isMoved) return
+    const { fs, directory } = this.#parts
+    writeOffsetCheckpoint(fs, checkpointFilePath(directory, 'recoveryPoint'), offsets)
   }
 
   noteFailure(partition: PartitionIndex, error: TidemarkError): void {

@@ -54,6 +54,9 @@ export class RingIntake {
     this.#groups = new FrameGroups(parts.ring, parts.board.shape.partitionsMax)
   }
 
+  /** Bytes of the batches that the last round took. */
+  takenBytes = 0
+
   /** One round, at most `limits.leaderRoundBytesMax`. @returns frames taken, padding included */
   take(nowMs: number): number {
     const { ring } = this.#parts
@@ -68,6 +71,7 @@ export class RingIntake {
       position = (position + Math.abs(units)) | 0
       taken++
     }
+    this.takenBytes = bytes
     if (taken === 0) return 0
     for (let group = 0; group < this.#groups.groupCount; group++) this.#appendGroup(group, nowMs)
     this.#consumed = position

@@ -29,7 +29,6 @@ export interface BrokerThreadData {
 export type BrokerThreadMessage =
   | { readonly type: 'news'; readonly news: BrokerNews }
   | { readonly type: 'highWatermarks'; readonly entries: readonly OffsetEntry[] }
-  | { readonly type: 'recoveryPoints'; readonly entries: readonly OffsetEntry[] }
   | {
       readonly type: 'stopped'
       /** Every log was flushed and closed without an error. */

@@ -215,6 +215,7 @@ export class WorkerBrokers {
       memory: this.memory,
       config: this.config,
       stored: {
+        isClean: true,
         recoveryPoint: new Map(),
         highWatermark: this.#checkpoints.get(broker) ?? new Map(),
         logStartOffset: new Map(),
