@@ -6,8 +6,8 @@ export type TopicPlacement = 'one' | 'spread'
 
 /**
  * @returns replicas of each partition
- * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR naming value
- *   and what is allowed
+ * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR naming
+ *   value and what is allowed
  */
 export function placeReplicas(options: {
   readonly brokers: readonly BrokerId[]

@@ -82,8 +82,8 @@ export class Cluster {
    * Opens or creates a cluster and resolves when every broker is unfenced and every partition that
    * can have a leader has one.
    *
-   * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_CONFIG, DIRECTORY_IN_USE, CORRUPT_FILE and what
-   *   opening logs throws; then nothing is left running and the directory is free
+   * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_CONFIG, DIRECTORY_IN_USE, CORRUPT_FILE and
+   *   what opening logs throws; then nothing is left running and the directory is free
    */
   static async open(options: ClusterOptions): Promise<Cluster> {
     const brokers = checkedBrokers(options.brokers)
@@ -165,7 +165,8 @@ export class Cluster {
   /**
    * A partition's committed records, in order, waiting for more at the end.
    *
-   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION; while iterating OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE
+   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION; while iterating OFFSET_OUT_OF_RANGE,
+   *   CORRUPT_MESSAGE
    */
   consume(options: ConsumeOptions): AsyncGenerator<LogRecord, void, undefined> {
     this.#assertOpen()
@@ -250,8 +251,8 @@ export class Cluster {
   /**
    * Closes everything and gives the directory back. Idempotent.
    *
-   * @param options `flush: false` leaves out the fsync of every log, and the mark of a clean shutdown:
-   *   for data that is thrown away; opened again, it goes through recovery
+   * @param options `flush: false` leaves out the fsync of every log, and the mark of a clean
+   *   shutdown: for data that is thrown away; opened again, it goes through recovery
    */
   close(options: { readonly flush: boolean } = { flush: true }): Promise<void> {
     this.#closing ??= this.#close(options)

@@ -6,8 +6,8 @@ export class InvariantViolation extends Error {
 /**
  * Asserts what must hold; stays on in production.
  *
- * @throws {InvariantViolation} when `condition` is false. `what` may be a function, so that the text is
- *   only built when it is needed.
+ * @throws {InvariantViolation} when `condition` is false. `what` may be a function, so that the
+ *   text is only built when it is needed.
  */
 export function invariant(condition: boolean, what: string | (() => string)): asserts condition {
   if (condition) return

@@ -53,8 +53,8 @@ export function exitCodeOfError(error: unknown): ExitCode {
 }
 
 /**
- * One line for standard error; null for what isn't an error, such as help that was asked for. A fault
- * of our own comes with its stack, because it is ours to find.
+ * One line for standard error; null for what isn't an error, such as help that was asked for. A
+ * fault of our own comes with its stack, because it is ours to find.
  */
 export function errorLine(error: unknown): string | null {
   if (error instanceof CommanderError) {
@@ -65,7 +65,9 @@ export function errorLine(error: unknown): string | null {
   return `tidemark: internal error, please report it: ${stack}`
 }
 
-/** Errors are thrown to the caller, who prints them as one line; help and version are still printed. */
+/**
+ * Errors are thrown to the caller, who prints them as one line; help and version are still printed.
+ */
 export function throwUsageErrors(command: Command): Command {
   return command.exitOverride().configureOutput({ outputError: () => {} })
 }

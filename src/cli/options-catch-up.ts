@@ -103,7 +103,8 @@ export function defineCatchUpOptions(command: Command): Command {
 /**
  * Every option with its value, checked by itself and against the others; frozen.
  *
- * @throws {TidemarkError} INVALID_ARGUMENT: one line naming the option, the value and what is allowed.
+ * @throws {TidemarkError} INVALID_ARGUMENT: one line naming the option, the value and what is
+ *   allowed.
  */
 export function resolveCatchUpOptions(raw: RawOptions, random = randomSeed): CatchUpOptions {
   const shared = load.resolveLoadOptions(raw, 2, random)

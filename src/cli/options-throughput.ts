@@ -59,7 +59,8 @@ export function defineThroughputOptions(command: Command): Command {
 /**
  * Every option with its value, checked by itself and against the others; frozen.
  *
- * @throws {TidemarkError} INVALID_ARGUMENT: one line naming the option, the value and what is allowed.
+ * @throws {TidemarkError} INVALID_ARGUMENT: one line naming the option, the value and what is
+ *   allowed.
  */
 export function resolveThroughputOptions(raw: RawOptions, random = randomSeed): ThroughputOptions {
   const text = (option: string, fallback: string) => textOf(raw, option, fallback)!

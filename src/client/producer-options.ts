@@ -37,7 +37,8 @@ const int32Max = 2 ** 31 - 1
 /**
  * Options that were left out, or are undefined, have their defaults.
  *
- * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_REQUIRED_ACKS naming option, value and what is allowed
+ * @throws {TidemarkError} INVALID_ARGUMENT, INVALID_REQUIRED_ACKS naming option, value and what is
+ *   allowed
  */
 export function checkedProducerOptions(
   options: ProducerOptions,

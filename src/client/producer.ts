@@ -105,8 +105,9 @@ export class Producer {
   /**
    * Sends one record.
    *
-   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION, RECORD_TOO_LARGE, INVALID_RECORD at once; what the
-   *   leader answers; REQUEST_TIMED_OUT and NETWORK_EXCEPTION when the outcome is unknown; BROKER_CLOSED
+   * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION, RECORD_TOO_LARGE, INVALID_RECORD at once;
+   *   what the leader answers; REQUEST_TIMED_OUT and NETWORK_EXCEPTION when the outcome is unknown;
+   *   BROKER_CLOSED
    */
   async send(input: SendRecord): Promise<RecordMetadata> {
     const record = toProduceRecord(input, this.#nowMs())

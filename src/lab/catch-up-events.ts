@@ -1,6 +1,7 @@
 /**
- * CatchUpEvents: what leaders and controller reported during a run, kept two ways: when each partition
- * left, reached the log end and came back; and a timeline in which a thousand like events are one line.
+ * CatchUpEvents: what leaders and controller reported during a run, kept two ways: when each
+ * partition left, reached the log end and came back; and a timeline in which a thousand like events
+ * are one line.
  */
 import type { ClusterEvent } from '../cluster-events.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'

@@ -2,7 +2,9 @@
 import type { ClusterEvent } from '../cluster-events.ts'
 import { TidemarkError } from '../errors.ts'
 
-/** A thread that ended by itself, or a log that failed; undefined for everything that is no failure. */
+/**
+ * A thread that ended by itself, or a log that failed; undefined for everything that is no failure.
+ */
 export function failureIn(event: ClusterEvent): Error | undefined {
   if (event.type === 'failed') return event.error
   if (event.type !== 'partitionFailed') return undefined

@@ -1,4 +1,7 @@
-/** LabCluster: the cluster that a run of the laboratory works on: its directory, its topic, its clean-up. */
+/**
+ * LabCluster: the cluster that a run of the laboratory works on: its directory, its topic, its
+ * clean-up.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -46,7 +49,9 @@ export class LabCluster {
     return this.#failure
   }
 
-  /** A directory that was given stays; one of our own is removed at `close`, and when this fails. */
+  /**
+   * A directory that was given stays; one of our own is removed at `close`, and when this fails.
+   */
   static async open(options: LabClusterOptions): Promise<LabCluster> {
     const { load } = options
     const directory = load.dir ?? (await mkdtemp(path.join(options.base ?? tmpdir(), 'tidemark-')))

@@ -65,7 +65,8 @@ export class LoadRun {
 
   /** Begins a round, the first or another one after `hold`. */
   begin(): void {
-    // Told here and not by the threads, so that nobody takes a round that has not begun for one that is over.
+    // Told here and not by the threads, so that nobody takes a round that has not begun for one
+    // that is over.
     for (const { control } of this.#generators) Atomics.store(control, 1, loadState.running)
     this.#command(loadControl.run)
   }

@@ -11,8 +11,8 @@ import type { Acks, Compression } from './result.ts'
  */
 export const loadControl = { hold: 0, run: 1, drain: 2, abandon: 3 } as const
 /**
- * Word 1. `ready`: nothing is unanswered, a round may begin; `spent`: all that a round may send was sent
- * and answered, and that the round is over is not known yet.
+ * Word 1. `ready`: nothing is unanswered, a round may begin; `spent`: all that a round may send was
+ * sent and answered, and that the round is over is not known yet.
  */
 export const loadState = { starting: 0, ready: 1, running: 2, spent: 3, finished: 4 } as const
 

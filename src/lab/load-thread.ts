@@ -1,4 +1,7 @@
-/** Entry of a load generator's worker thread: paces a LoadGenerator by its own clock, never by the event loop. */
+/**
+ * Entry of a load generator's worker thread: paces a LoadGenerator by its own clock, never by the
+ * event loop.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { batchOverheadBytes } from '../log/batch-layout.ts'

@@ -21,7 +21,8 @@ export interface AckRingsBuffers {
 }
 
 /**
- * @param capacity entries of one ring, a power of two. The memory is touched only as producers come.
+ * @param capacity entries of one ring, a power of two. The memory is touched only as producers
+ *   come.
  */
 export function allocateAckRings(
   producers: number,

@@ -6,7 +6,7 @@
  * Space is counted in units of 64 bytes. A frame is one header unit and the batch behind it:
  *
  *   data   │ header (64 B) │ RecordBatch v2 … │ pad to 64 │ header │ …
- *   states │ units         │ 0 0 0 0 0 0 0 0 0 0          │ units  │ …      one Int32 a unit, apart from the data
+ *   states │ units         │ 0 0 0 0 0 0 0 0 0 0          │ units  │ …      one Int32 a unit, apart
  *
  * The state word of a frame's first unit is 0 until its producer commits it, then the frame's
  * length in units, or minus that for padding. Free space has only zero states: the leader clears
@@ -15,11 +15,11 @@
  *
  *   word        writer            meaning
  *   tail        producers (CAS)   end of what is claimed
- *   limit       leader            start of what is still in use; tail - limit stays below the capacity
+ *   limit       leader            start of what is in use; tail - limit stays below the capacity
  *   published   leader            end of what followers may read: stamped and in the leader's log
  *   closed      supervisor        1 while the broker has no thread: claims are refused
- *   era         supervisor        counts resets; what was outstanding in an older era has no answer coming
- *   intent      that producer     position and length it is about to claim, length 0 when it holds no claim
+ *   era         supervisor        counts resets; what an older era left outstanding has no answer
+ *   intent      that producer     position and length it is about to claim, length 0: no claim
  *
  * Claim, fill, commit is Aeron's way (BufferClaim): readers stop at the first frame without a
  * state.
@@ -67,7 +67,8 @@ export interface BatchRingBuffers {
 }
 
 /**
- * @param dataBytes size of the ring, a power of two within `limits.ringBytesMin` and `limits.ringBytesMax`
+ * @param dataBytes size of the ring, a power of two within `limits.ringBytesMin` and
+ *   `limits.ringBytesMax`
  */
 export function allocateBatchRing(dataBytes: number): BatchRingBuffers {
   invariant(Number.isInteger(Math.log2(dataBytes)), 'ring size is a power of two')

@@ -5,7 +5,10 @@ import { expect, it, onTestFinished, type TestContext } from 'vitest'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { leftovers, smallStudy, tidemark } from './tidemark-process.ts'
 
-/** A file system of its own that is full after so much; the test is left out where none may be mounted. */
+/**
+ * A file system of its own that is full after so much; the test is left out where none may be
+ * mounted.
+ */
 function smallDisk(context: TestContext, size: string): string {
   const directory = path.join(temporaryDirectory(), 'disk')
   fs.mkdirSync(directory)

@@ -1,4 +1,7 @@
-/** The command as a user runs it: a process of its own, with a temporary directory that is looked into. */
+/**
+ * The command as a user runs it: a process of its own, with a temporary directory that is looked
+ * into.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
