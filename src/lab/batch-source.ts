@@ -1,7 +1,7 @@
 /**
- * BatchSource: fills batches with records, synthetic or from somebody's file, straight into the ring.
- * Synthetic values come from a pool made from the seed, with the record's number in their first eight
- * bytes, so that no two records of eight bytes or more are equal.
+ * BatchSource: fills batches with records, synthetic or from somebody's file, straight into the
+ * ring. Synthetic values come from a pool made from the seed, with the record's number in their
+ * first eight bytes, so that no two records of eight bytes or more are equal.
  */
 import type { BatchEncoder } from '../log/batch-encoder.ts'
 import { batchOverheadBytes } from '../log/batch-layout.ts'
@@ -13,12 +13,16 @@ export interface BatchSource {
   fill(encoder: BatchEncoder, timestampMs: number): number
 }
 
-/** Bytes that values are cut from: they fit in a core's cache, as values fresh from an application would. */
+/**
+ * Bytes that values are cut from: they fit in a core's cache, as values fresh from an application
+ * would.
+ */
 const poolBytesMin = 1024 * 1024
 const valuesPerAlignment = 1_024
 /**
- * Into shared memory V8 copies a word at a time if source and target are aligned alike, else byte by byte,
- * which takes several times as long. So each value is cut where it is aligned as its place in the batch.
+ * Into shared memory V8 copies a word at a time if source and target are aligned alike, else byte
+ * by byte, which takes several times as long. So each value is cut where it is aligned as its place
+ * in the batch.
  */
 const wordBytes = 8
 

@@ -1,7 +1,8 @@
 /**
- * The throughput study: how much three replicas take, against what the machine can do at all, measured in
- * alternation in one run, after a warm-up. Each round has a bounded number of bytes, and the disk is let
- * finish in between, so that the page cache holds them and its write-back isn't what is measured.
+ * The throughput study: how much three replicas take, against what the machine can do at all,
+ * measured in alternation in one run, after a warm-up. Each round has a bounded number of bytes,
+ * and the disk is let finish in between, so that the page cache holds them and its write-back isn't
+ * what is measured.
  */
 import { availableParallelism, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { clusterMemoryBytes } from '../workers/cluster-memory.ts'
@@ -42,7 +43,9 @@ interface Round {
   readonly latenciesMs: readonly number[]
 }
 
-/** @throws {TidemarkError} what opening, producing and reading back throw; nothing is left behind */
+/**
+ * @throws {TidemarkError} what opening, producing and reading back throw; nothing is left behind
+ */
 export async function studyThroughput(
   options: ThroughputOptions,
   progress: StudyProgress,

@@ -1,4 +1,7 @@
-/** Acknowledger: a leader's answers to all producers, with one ring of the bell a producer and round. */
+/**
+ * Acknowledger: a leader's answers to all producers, with one ring of the bell a producer and
+ * round.
+ */
 import type { BrokerId } from '../ids.ts'
 import { limits } from '../limits.ts'
 import { AckRing, type AckRingsBuffers } from './ack-ring.ts'
@@ -23,7 +26,10 @@ export class Acknowledger {
     this.#row = brokerId - 1
   }
 
-  /** @param error number of the error, 0: none @param baseOffset first offset of the batch, -1 with an error */
+  /**
+   * @param error number of the error, 0: none @param baseOffset first offset of the batch, -1 with
+   *   an error
+   */
   acknowledge(slot: number, ticket: number, error: number, baseOffset: number): void {
     let ring = this.#rings[slot]
     if (ring === undefined) {

@@ -1,7 +1,7 @@
 /**
- * BrokerHost: the supervisor's side of one broker: its directory, its thread, and what must be put right in
- * shared memory when the thread is gone. A thread may be paused, stopped, or killed without warning, and
- * started again; its directory stays locked all the while.
+ * BrokerHost: the supervisor's side of one broker: its directory, its thread, and what must be put
+ * right in shared memory when the thread is gone. A thread may be paused, stopped, or killed
+ * without warning, and started again; its directory stays locked all the while.
  */
 import { randomUUID } from 'node:crypto'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
@@ -65,7 +65,9 @@ export class BrokerHost {
     this.#ring.close()
   }
 
-  /** Locks the directory; starts nothing. @throws {TidemarkError} what `LogDirectory.open` throws */
+  /**
+   * Locks the directory; starts nothing. @throws {TidemarkError} what `LogDirectory.open` throws
+   */
   static open(options: BrokerHostOptions): BrokerHost {
     return new BrokerHost(options)
   }
@@ -83,7 +85,10 @@ export class BrokerHost {
     this.#launch(isClean)
   }
 
-  /** Freezes the thread where it stands, between two steps, until `resume`. Resolves when it is frozen. */
+  /**
+   * Freezes the thread where it stands, between two steps, until `resume`. Resolves when it is
+   * frozen.
+   */
   async pause(): Promise<void> {
     this.#requireRunning()
     this.#board.setControl(this.brokerId, brokerControl.pause)
@@ -105,7 +110,8 @@ export class BrokerHost {
   }
 
   /**
-   * Lets the thread close its logs, flushed unless told not to, and end; then writes its checkpoints.
+   * Lets the thread close its logs, flushed unless told not to, and end; then writes its
+   * checkpoints.
    *
    * @returns whether the directory may be marked as cleanly shut down
    */

@@ -1,10 +1,11 @@
 /**
  * CheckpointWriter: writes a broker's high watermarks down while it runs, apart from its thread.
  *
- * Without an fsync: it would make the file system commit its journal, with all data that was written before
- * it, and stop every thread that writes meanwhile, for hundreds of milliseconds under load. After a loss of
- * power the file is the old one, the new one or empty, and each is safe: a high watermark that is too low is
- * raised again by the leader. At a clean stop it is written durably.
+ * Without an fsync: it would make the file system commit its journal, with all data that was
+ * written before it, and stop every thread that writes meanwhile, for hundreds of milliseconds
+ * under load. After a loss of power the file is the old one, the new one or empty, and each is
+ * safe: a high watermark that is too low is raised again by the leader. At a clean stop it is
+ * written durably.
  */
 import { rename, writeFile } from 'node:fs/promises'
 import { checkpointFilePath } from '../log/log-directory.ts'

@@ -1,6 +1,6 @@
 /**
- * PartitionStore: the logs of one broker by partition, and the words and counters that go with an append
- * at a follower. Logs are opened when the metadata names this broker as a replica.
+ * PartitionStore: the logs of one broker by partition, and the words and counters that go with an
+ * append at a follower. Logs are opened when the metadata names this broker as a replica.
  */
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
@@ -163,8 +163,8 @@ export class PartitionStore {
   }
 
   /**
-   * Follower's append, from ring or disk: log, end offset's word, high watermark (the leader's, bounded by
-   * the own end; Kafka: `UnifiedLog.maybeUpdateHighWatermark`).
+   * Follower's append, from ring or disk: log, end offset's word, high watermark (the leader's,
+   * bounded by the own end; Kafka: `UnifiedLog.maybeUpdateHighWatermark`).
    */
   appendReplicated(partition: PartitionIndex, run: BatchRun, leader: BrokerId): void {
     const { board, brokerId } = this.#parts
@@ -201,9 +201,10 @@ export class PartitionStore {
   }
 
   /**
-   * Writes Kafka's `recovery-point-offset-checkpoint` if a recovery point has moved, and waits for the disk.
-   * They move only with an fsync, so whoever asked for none does not pay for this one either; after a
-   * truncation it must be done before the next append, or a crash could trust bytes that never were on disk.
+   * Writes Kafka's `recovery-point-offset-checkpoint` if a recovery point has moved, and waits for
+   * the disk. They move only with an fsync, so whoever asked for none does not pay for this one
+   * either; after a truncation it must be done before the next append, or a crash could trust bytes
+   * that never were on disk.
    */
   writeRecoveryPoints(): void {
     const offsets: OffsetEntry[] = []

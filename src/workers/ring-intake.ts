@@ -1,10 +1,11 @@
 /**
- * RingIntake: the leader's way of a batch. Committed frames are taken in ring order, admitted or refused
- * one by one, grouped by partition, stamped and appended with one write a partition and round, and then
- * published to the followers by one store.
+ * RingIntake: the leader's way of a batch. Committed frames are taken in ring order, admitted or
+ * refused one by one, grouped by partition, stamped and appended with one write a partition and
+ * round, and then published to the followers by one store.
  *
- * Order: the log first, then the end offset's word, then `publish`. A follower that reads a frame, from the
- * ring or from the leader's segment files, never sees a byte that is not in the leader's log.
+ * Order: the log first, then the end offset's word, then `publish`. A follower that reads a frame,
+ * from the ring or from the leader's segment files, never sees a byte that is not in the leader's
+ * log.
  */
 import { errorNumber, isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
@@ -92,7 +93,10 @@ export class RingIntake {
     return ring.headers[header + frame.batchBytes]!
   }
 
-  /** Why the frame is refused, as an error number; 0: admitted. Kafka: `Partition.appendRecordsToLeader`. */
+  /**
+   * Why the frame is refused, as an error number; 0: admitted. Kafka:
+   * `Partition.appendRecordsToLeader`.
+   */
   #refusal(position: number, header: number, units: number): number {
     const { ring, leaders, store, board } = this.#parts
     const partition = ring.headers[header + frame.partition]! as PartitionIndex
