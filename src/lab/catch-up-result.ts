@@ -17,6 +17,8 @@ import { medianTail, summarize } from './statistics.ts'
 
 /** Left out of "before": threads compile their code in the first moment of the load. */
 const startUpMs = 500
+/** Left out at its end: what was meant to be sent so shortly before the fault may wait for it. */
+const underWayMs = 100
 
 export function resultOfCatchUp(
   recording: CatchUpRecording,
@@ -128,7 +130,7 @@ function foregroundOf({ at, events, load }: CatchUpRecording): Foreground {
   )
   const afterEndMs = Math.min(endMs, lastIntendedMs)
   return {
-    before: foregroundWindow(ledgers, at.startMs + startUpMs, faultMs),
+    before: foregroundWindow(ledgers, at.startMs + startUpMs, faultMs - underWayMs),
     during: at.faultMs === 0 ? null : foregroundWindow(ledgers, faultMs, caughtUpMs),
     after: at.caughtUpMs === 0 ? null : foregroundWindow(ledgers, caughtUpMs, afterEndMs),
     awaitingEviction: isEvicted ? foregroundWindow(ledgers, faultMs, lastEvictedMs) : null,
