@@ -192,7 +192,10 @@ export class WorkerBrokers {
     const id = brokerId(broker)
     const directory = this.directory(broker)
     fs.mkdirSync(directory, { recursive: true })
-    const files = fs.readdirSync(directory)
+    const files = fs
+      .readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name)
     const config = logConfigOf(topicConfigFromEntries(new Map(Object.entries(this.#topic))))
     const options = { recoveryPoint: 0, logStartOffset: 0, config }
     let cutBytes = 0
