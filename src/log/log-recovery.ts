@@ -82,6 +82,10 @@ class Recovery {
     const first = Math.max(0, floorSegmentIndex(this.#segments, this.#options.recoveryPoint))
     this.#takeEarlierEpochs(first)
     for (const segment of this.#segments.slice(0, first)) this.#repairIndexes(segment)
+    // Rolled after the last flush: that covered its data, and its indexes were not complete yet.
+    if (first > 0 && this.#segments[first].baseOffset === this.#options.recoveryPoint) {
+      this.#rebuildIndexes(this.#segments[first - 1])
+    }
     let logEndOffset = this.#scanFrom(first)
     const { logStartOffset } = this.#options
     if (this.#segments.length === 0 || logEndOffset < logStartOffset) {
@@ -175,9 +179,13 @@ class Recovery {
       timeBytes !== undefined &&
       offsetBytes % offsetIndexEntryBytes === 0 &&
       timeBytes % timeIndexEntryBytes === 0
-    if (whole) return
+    if (!whole) this.#rebuildIndexes(segment)
+  }
+
+  #rebuildIndexes(segment: Segment): void {
     segment.rebuild(this.#options.config, false)
     segment.seal(true)
+    segment.sync()
     segment.closeFile()
   }
 

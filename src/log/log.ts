@@ -210,6 +210,7 @@ export class Log {
     this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
     this.#guarded(() => {
       this.#dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
+      this.#recoveryPoint = Math.min(this.#recoveryPoint, this.#dataEndOffset)
       this.leaderEpochs.truncateFromEnd(offset)
     })
     this.#logEndOffset = offset
@@ -247,7 +248,7 @@ export class Log {
   }
 
   /**
-   * Waits until everything appended is on disk, then moves the recovery point to the log's end.
+   * Waits until everything appended is on disk, then moves the recovery point to the end of the data.
    *
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
    */
@@ -258,14 +259,14 @@ export class Log {
       // Before the recovery point rises: below it nobody restores epochs from the batches.
       this.leaderEpochs.flush()
     })
-    this.#recoveryPoint = this.#logEndOffset
+    this.#recoveryPoint = this.#dataEndOffset
     this.#lastFlushMs = this.#clock.nowMs()
   }
 
   /** Flushes if the policy is `interval` and it is time. Returns whether it did. */
   flushIfDue(nowMs: number): boolean {
     const { flush } = this.config
-    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#logEndOffset) return false
+    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#dataEndOffset) return false
     if (this.#failure !== undefined || nowMs - this.#lastFlushMs < flush.ms) return false
     this.flush()
     return true

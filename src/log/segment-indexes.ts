@@ -34,6 +34,8 @@ export class SegmentIndexes {
   #savedTimes = 0
   /** Whether the files exist and end where memory does. */
   #saved = false
+  /** Whether the files were written since they were loaded or made. */
+  #written = false
 
   constructor(fs: FileSystem, directory: string, baseOffset: number) {
     this.#fs = fs
@@ -76,6 +78,9 @@ export class SegmentIndexes {
     }
     this.#savedOffsets = this.#offsets.count
     this.#savedTimes = this.#times.count
+    this.#saved =
+      offsets.length === this.#savedOffsets * offsetIndexEntryBytes &&
+      times.length === this.#savedTimes * timeIndexEntryBytes
     this.restartMaxTimestamp()
     return true
   }
@@ -138,12 +143,16 @@ export class SegmentIndexes {
     this.#trimSaved()
   }
 
-  /** Adds the entry that ends the time index, so that the file tells the segment's newest time. */
-  seal(): void {
+  /**
+   * Adds the entry that ends the time index, so that the file tells the segment's newest time.
+   * Returns whether the files were written at any time.
+   */
+  seal(): boolean {
     const before = this.#times.count
     this.#times.maybeAppend(this.maxTimestampMs, this.maxTimestampOffset - this.#baseOffset)
     if (this.#times.count > before) this.#saved = false
     this.save()
+    return this.#written
   }
 
   maybeSave(): void {
@@ -152,6 +161,7 @@ export class SegmentIndexes {
 
   save(): void {
     if (this.#saved) return
+    this.#written = true
     this.#saveFile(offsetIndexSuffix, offsetIndexEntryBytes, this.#savedOffsets, this.#offsets)
     this.#savedOffsets = this.#offsets.count
     this.#saveFile(timeIndexSuffix, timeIndexEntryBytes, this.#savedTimes, this.#times)

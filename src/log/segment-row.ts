@@ -64,8 +64,9 @@ export class SegmentRow {
   /** For a row whose last bytes may not have reached the disk, whoever wrote them. */
   markUnsynced(fromOffset: number): void {
     this.#directoryDirty = true
-    const first = Math.max(0, floorSegmentIndex(this.#segments, fromOffset))
-    for (const segment of this.#segments.slice(first)) segment.dirty = true
+    // The segment before too, if it ends there: its indexes may have been completed since.
+    const first = Math.max(0, floorSegmentIndex(this.#segments, fromOffset - 1))
+    for (const segment of this.#segments.slice(first)) segment.markUnsynced()
   }
 
   /** Whether a batch must go to a new segment. */
@@ -81,10 +82,10 @@ export class SegmentRow {
    */
   roll(baseOffset: number): void {
     const { files, directory, clock } = this.#options
+    this.#active.seal(true)
     if (this.#cutDirty) this.sync()
     if (this.#firstDirty) files.fs.syncDirectory(directory)
     this.#firstDirty = false
-    this.#active.seal(true)
     this.#sealedBytes += this.#active.sizeBytes
     this.#active = Segment.create(files, directory, baseOffset, clock.nowMs())
     this.#segments.push(this.#active)
@@ -134,7 +135,7 @@ export class SegmentRow {
   sync(): void {
     const { files, directory } = this.#options
     let first = this.#segments.length
-    while (first > 0 && this.#segments[first - 1].dirty) first -= 1
+    while (first > 0 && this.#segments[first - 1].needsSync) first -= 1
     if (first === this.#segments.length && !this.#directoryDirty) return
     for (let at = first; at < this.#segments.length; at += 1) this.#segments[at].sync()
     if (this.#directoryDirty || this.#entryDirty) files.fs.syncDirectory(directory)

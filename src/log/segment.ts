@@ -44,6 +44,8 @@ export class Segment {
   sizeBytes: number
   /** Bytes were written that no sync has covered yet. */
   dirty = false
+  /** The same of its index files; only those of a sealed segment have to outlive a crash. */
+  #indexDirty = false
   readonly #files: OpenFiles
   readonly #directory: string
   readonly #createdMs: number
@@ -222,14 +224,31 @@ export class Segment {
 
   /** Ends the writing: the index files are complete, and `release` frees the memory. */
   seal(release: boolean): void {
-    this.#indexes?.seal()
+    if (this.#indexes?.seal() === true) this.#indexDirty = true
     if (release) this.#indexes = undefined
   }
 
+  get needsSync(): boolean {
+    return this.dirty || this.#indexDirty
+  }
+
+  /** Whoever wrote it last may not have synced it. */
+  markUnsynced(): void {
+    this.dirty = true
+    this.#indexDirty = true
+  }
+
+  /**
+   * Indexes too (Kafka: `LogSegment.flush`): below the recovery point nobody looks whether they are
+   * right.
+   */
   sync(): void {
-    if (!this.dirty) return
-    this.#files.fs.dataSync(this.fd)
+    if (this.dirty) this.#files.fs.dataSync(this.fd)
     this.dirty = false
+    if (!this.#indexDirty) return
+    this.#syncFile(offsetIndexSuffix)
+    this.#syncFile(timeIndexSuffix)
+    this.#indexDirty = false
   }
 
   closeFile(): void {
@@ -275,6 +294,18 @@ export class Segment {
       return true
     })
     return fits && expected === undefined ? { nextOffset, scan } : undefined
+  }
+
+  #syncFile(suffix: string): void {
+    const { fs } = this.#files
+    const path = segmentPath(this.#directory, this.baseOffset, suffix)
+    if (fs.sizeOf(path) === undefined) return
+    const fd = fs.open(path, 'update')
+    try {
+      fs.dataSync(fd)
+    } finally {
+      fs.close(fd)
+    }
   }
 
   #readFirstTimestampMs(): number {

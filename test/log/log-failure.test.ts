@@ -148,7 +148,8 @@ describe('flush policies', () => {
     log.flush()
     expect(log.recoveryPoint).toBe(80)
     const { syncs } = state
-    expect(syncs).toBe(log.segmentCount + 1)
+    // Data, the indexes of the segments that are complete, and the epochs.
+    expect(syncs).toBe(log.segmentCount + 2 * (log.segmentCount - 1) + 1)
     log.flush()
     expect(state.syncs).toBe(syncs)
     appendBatches(log, 1, 2, 1)

@@ -42,6 +42,35 @@ describe('what was flushed', () => {
     expect(labelsOf(openLog({ directory, fs: disk }))).toEqual(labels)
   })
 
+  it('keeps the indexes of segments that nobody reads again', () => {
+    const disk = newDisk()
+    const log = openLog({ directory, fs: disk })
+    while (log.segmentCount < 4) appendBatches(log, 1)
+    log.flush()
+    const names = disk.list(directory)!.filter((name) => name.endsWith('index'))
+    const before = names.map((name) => disk.readFile(`${directory}/${name}`))
+    expect(names.length).toBe(6)
+    disk.crash(random, 'none')
+    expect(names.map((name) => disk.readFile(`${directory}/${name}`))).toEqual(before)
+  })
+
+  it('keeps the indexes of a segment that was complete only after the flush', () => {
+    const disk = newDisk()
+    const log = openLog({ directory, fs: disk })
+    while (log.sizeBytes < 850) appendBatches(log, 1)
+    log.flush()
+    const { recoveryPoint } = log
+    while (log.segmentCount === 1) appendBatches(log, 1, 8)
+    expect(log.segmentCount).toBe(2)
+    const name = `${directory}/${'0'.repeat(20)}.index`
+    const index = disk.readFile(name)
+    disk.syncDirectory(directory)
+    disk.crash(random, 'none')
+    expect(disk.readFile(name)).not.toEqual(index)
+    openLog({ directory, fs: disk, recoveryPoint })
+    expect(disk.readFile(name)).toEqual(index)
+  })
+
   it('stays cut off after a restart of the process, when the flush came later', () => {
     const disk = newDisk()
     const before = openLog({ directory, fs: disk })
