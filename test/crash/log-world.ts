@@ -15,6 +15,7 @@ import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
 import { brokerParent, openBrokerLog, writeCheckpoints } from './broker-log.ts'
 import { expectEqual } from './expect-equal.ts'
+import { checkSealedIndexes } from './index-checks.ts'
 import { makeBatches, readBatches, readSome, stampedRunOf } from './log-contents.ts'
 import { type FoundLog, isSame, LogHistory, type LogState, type ModelBatch } from './log-history.ts'
 import { pickWeighted, randomLogConfig, type Weighted } from './random-choices.ts'
@@ -64,7 +65,7 @@ export class LogWorld {
     } catch (error) {
       if (!this.#isExpected(error)) throw error
       this.trace.push(`failed: ${(error as Error).message}`)
-      this.#afterFailure()
+      this.#afterFailure(error as Error)
     }
   }
 
@@ -176,7 +177,7 @@ export class LogWorld {
     this.trace.push(`flush at ${this.#log.logEndOffset}`)
     this.#log.flush()
     this.#history.flushed()
-    expectEqual('recovery point', this.#log.recoveryPoint, this.#log.logEndOffset)
+    expectEqual('recovery point', this.#log.recoveryPoint, this.#history.dataEnd)
   }
 
   #flushIfDue(): void {
@@ -285,7 +286,9 @@ export class LogWorld {
   }
 
   #accept(statedStart: number): void {
-    const found = this.#found()
+    const { logStartOffset: startOffset, logEndOffset: endOffset } = this.#log
+    const batches = readBatches(this.#log, this.#random)
+    const found: FoundLog = { startOffset, endOffset, batches }
     this.trace.push(`open: ${found.startOffset}..${found.endOffset}`)
     this.#history.accept(found, statedStart, this.#powerWasLost)
     this.#powerWasLost = false
@@ -293,11 +296,6 @@ export class LogWorld {
   }
 
   // ── checks ───────────────────────────────────────────────────────────────────────────────────
-
-  #found(): FoundLog {
-    const { logStartOffset: startOffset, logEndOffset: endOffset } = this.#log
-    return { startOffset, endOffset, batches: readBatches(this.#log, this.#random) }
-  }
 
   #held(): ModelBatch[] {
     const start = this.#log.logStartOffset
@@ -340,6 +338,7 @@ export class LogWorld {
     if (sizeBytes < this.#held().reduce((sum, { bytes }) => sum + bytes.length, 0)) {
       throw new Error(`a size of ${sizeBytes} bytes is too small`)
     }
+    checkSealedIndexes(this.#disk, this.#log.directory)
     this.#read()
   }
 
@@ -366,9 +365,11 @@ export class LogWorld {
   }
 
   /** A log that failed is readable and takes nothing; then the machine is started again. */
-  #afterFailure(): void {
+  #afterFailure({ message }: Error): void {
     const { powerIsGone, syncFailed } = this.#fs
     this.#fs.clearFaults()
+    const isLogs = message.startsWith('disk failure in log')
+    if (isLogs && this.#log.failure === undefined) throw new Error('it goes on after a failure')
     if (!powerIsGone && !this.#isStopped && this.#log.failure !== undefined) {
       if (!this.#isBetween) this.#checkContents()
       const { run } = makeBatches(this.#random, 0, this.#epoch, 0)
