@@ -112,11 +112,9 @@ export class ReadPlan {
     let base = yield* this.#segmentFor(range.offset)
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const position = yield* this.#find(range.offset, base)
-      if (position >= 0) {
-        const bytes = yield* this.#fill(range, base, position, false)
-        if (bytes >= 0) return bytes
-      }
-      if (position === implausible && attempt === attemptsMax) throw corrupt(range.offset, base)
+      const bytes = position < 0 ? position : yield* this.#fill(range, base, position, false)
+      if (bytes >= 0) return bytes
+      if (bytes === implausible && attempt === attemptsMax) throw corrupt(range.offset, base)
       // The segment ended, or is gone: it was rolled, or dropped, or the offset lies in a gap.
       yield* this.#list()
       const again = yield* this.#segmentFor(range.offset)
@@ -198,6 +196,8 @@ export class ReadPlan {
     if (fault !== undefined) return implausible
     const firstOffset = baseOffsetAt(target, targetPosition)
     if (exact && firstOffset !== range.offset) return implausible
+    // Whoever goes on from what it was given would come here again and again.
+    if (lastOffsetAt(target, targetPosition) < range.offset) return implausible
     if (lastOffsetAt(target, targetPosition) >= endOffset) return 0
     const firstBytes = sizeInBytesAt(target, targetPosition)
     if (firstBytes > read) {

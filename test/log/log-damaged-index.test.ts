@@ -2,6 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { batchMemory } from '../../src/log/batch-memory.ts'
+import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { appendBatches, labelsOf, openLog } from './log-fixture.ts'
 
@@ -29,5 +31,24 @@ describe('a truncation led by an index of another truth', () => {
     again.truncateTo(4)
     expect(fs.statSync(path.join(directory, `${name}.log`)).size).toBe(2 * batchBytes)
     expect(labelsOf(again)).toEqual(labels.slice(0, 4))
+  })
+})
+
+describe('a batch whose base offset was changed, which no CRC covers', () => {
+  it('is not given to one who asked for what should be there', () => {
+    const directory = temporaryDirectory()
+    const log = openLog({ directory })
+    while (log.segmentCount < 2) appendBatches(log, 1)
+    const end = log.logEndOffset
+    log.close()
+    const second = `${String(end - 2).padStart(20, '0')}.log`
+    const bytes = fs.readFileSync(path.join(directory, second))
+    bytes.writeBigInt64BE(0n, 0)
+    fs.writeFileSync(path.join(directory, second), bytes)
+    const reader = SegmentReader.open(directory)
+    const memory = batchMemory(new ArrayBuffer(10_000))
+    expect(() => reader.read(end - 2, end, 1_000, memory, 0)).toThrow(
+      expect.objectContaining({ code: 'CORRUPT_MESSAGE' }),
+    )
   })
 })
