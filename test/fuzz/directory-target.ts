@@ -4,7 +4,12 @@
  */
 import { ManualClock } from '../../src/clock.ts'
 import { isTidemarkError } from '../../src/errors.ts'
-import { checkBatch, nextOffsetAt, sizeInBytesAt } from '../../src/log/batch-header.ts'
+import {
+  baseOffsetAt,
+  checkBatch,
+  nextOffsetAt,
+  sizeInBytesAt,
+} from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import { Log } from '../../src/log/log.ts'
 import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
@@ -18,6 +23,8 @@ import type { FuzzTarget } from './fuzz-target.ts'
 const MiB = 1024 * 1024
 const directory = '/t-0'
 const config: LogConfig = { ...logConfigDefaults, segmentBytes: 700, indexIntervalBytes: 100 }
+const recordsEach = 2
+const recordsInAll = 24
 const target = batchMemory(new ArrayBuffer(64 * 1024))
 
 interface NamedFile {
@@ -37,9 +44,26 @@ export const directoryTarget: FuzzTarget = {
   run(bytes, random) {
     const spoiled = files[(bytes[0] ?? 0) % files.length]!.name
     const spoil = (fs: MemoryFileSystem) => writeFile(fs, spoiled, bytes.subarray(1))
-    if (random.nextBelow(2) === 0) readRecovered(directoryOf(spoil))
-    else readUnrecovered(directoryOf(spoil))
+    const isIndex = spoiled.endsWith('index')
+    const kind = random.nextBelow(isIndex ? 3 : 2)
+    if (kind === 0) readRecovered(directoryOf(spoil))
+    else if (kind === 1) readUnrecovered(directoryOf(spoil))
+    else readByBadIndex(directoryOf(spoil), random.nextBelow(recordsInAll))
   },
+}
+
+/** The data is as it was: whatever an index says, the right batch is found, and cut at. */
+function readByBadIndex(fs: MemoryFileSystem, offset: number): void {
+  const log = open(fs, true)
+  for (const source of [log, SegmentReader.open(directory, { fs })]) {
+    source.read(offset, recordsInAll, 1, target, 0)
+    const [base, next] = [baseOffsetAt(target, 0), nextOffsetAt(target, 0)]
+    if (base > offset || next <= offset) throw new Error(`read at ${offset}: ${base} to ${next}`)
+  }
+  log.truncateTo(offset)
+  if (readAll(log, 0, offset) !== offset - (offset % recordsEach)) {
+    throw new Error(`cut at ${offset}, and what is left does not end there`)
+  }
 }
 
 function readRecovered(fs: MemoryFileSystem): void {
@@ -104,8 +128,8 @@ function open(fs: MemoryFileSystem, cleanShutdown: boolean): Log {
 function filesOfSmallLog(): NamedFile[] {
   const fs = new MemoryFileSystem()
   const log = open(fs, true)
-  for (let at = 0; at < 12; at += 1) {
-    log.append(runOfRecords(textRecords(2, `b${at}`, 1_000 + at)), at >>> 2)
+  for (let at = 0; log.logEndOffset < recordsInAll; at += 1) {
+    log.append(runOfRecords(textRecords(recordsEach, `b${at}`, 1_000 + at)), at >>> 2)
   }
   log.close()
   return fs.list(directory)!.map((name) => ({ name, bytes: fs.readFile(`${directory}/${name}`)! }))
