@@ -23,6 +23,8 @@ export interface CatchUpRecording {
   /** null: closed loop. */
   readonly offeredBytesPerSec: number | null
   readonly load: { readonly ledgers: readonly LoadLedger[] }
+  /** Produced while calibrating; it is read back too. */
+  readonly calibrationLedgers: readonly LoadLedger[]
   readonly events: CatchUpEvents
   readonly sampler: CatchUpSampler
   readonly forecast: CatchUpForecast

@@ -64,7 +64,10 @@ export function resultOfCatchUp(
       violations: sampler.violations.length + verification.replicaMismatches,
     },
     records: {
-      produced: recording.load.ledgers.reduce((total, ledger) => total + recordsIn(ledger), 0),
+      produced: [...recording.calibrationLedgers, ...recording.load.ledgers].reduce(
+        (total, ledger) => total + recordsIn(ledger),
+        0,
+      ),
       acknowledged: verification.acknowledgedRecords,
       verified: verification.verifiedRecords,
       lost: verification.lostRecords,

@@ -14,7 +14,7 @@ import type { CatchUpRecording, Instants } from './catch-up-recording.ts'
 import { CatchUpSampler, sampleMs } from './catch-up-sampler.ts'
 import type { InputRecords } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
-import { type LoadLedgerBuffers, ledgerRowBytes } from './load-ledger.ts'
+import { LoadLedger, type LoadLedgerBuffers, ledgerRowBytes } from './load-ledger.ts'
 import { LoadRun } from './load-run.ts'
 import type { Calibration, CatchUpOptions, Phase } from './result.ts'
 import type { StudyProgress } from './study-progress.ts'
@@ -346,6 +346,7 @@ class CatchUpRun {
       calibration: this.#calibration,
       offeredBytesPerSec: this.#offeredBytesPerSec,
       load: this.#load,
+      calibrationLedgers: this.#calibrationLedgers.map((buffers) => new LoadLedger(buffers)),
       events: this.#events,
       sampler: this.#sampler,
       forecast: this.#forecast,

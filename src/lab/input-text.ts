@@ -88,5 +88,9 @@ function splitLines(file: InputFile, bytes: Uint8Array, cut: boolean): Lines {
 function tooLong(file: InputFile, line: number, length: number, whole: boolean): Error {
   const size = whole ? `${length} bytes` : `at least ${length} bytes`
   const max = Math.min(file.recordBytesMax, file.maxBytes)
-  return badValue('--input', file.path, `line ${line} has ${size}, a record may have ${max}`)
+  return badValue(
+    '--input',
+    file.path,
+    `line ${line} has ${size}, a record may have ${max}; a larger --batch-bytes allows it`,
+  )
 }

@@ -107,7 +107,9 @@ describe('text', () => {
 
   test('a line that is too long is named by its number', () => {
     const long = file(`short\n${'x'.repeat(1001)}\n`)
-    expect(refusal(long)).toBe('line 2 has 1001 bytes, a record may have 1000')
+    expect(refusal(long)).toBe(
+      'line 2 has 1001 bytes, a record may have 1000; a larger --batch-bytes allows it',
+    )
     expect(values(loadInput(file(`${'x'.repeat(1000)}\r\n`), options))[0]).toHaveLength(1000)
     expect(refusal(long, { maxBytes: 1007 })).toMatch(/^line 2 has at least 1001 bytes/)
     expect(values(loadInput(long, { ...options, maxBytes: 900 }))).toEqual(['short'])
@@ -115,7 +117,9 @@ describe('text', () => {
 
   test('a first line beyond the cap', () => {
     const message = refusal(file('x'.repeat(100)), { maxBytes: 50 })
-    expect(message).toBe('line 1 has at least 50 bytes, a record may have 50')
+    expect(message).toBe(
+      'line 1 has at least 50 bytes, a record may have 50; a larger --batch-bytes allows it',
+    )
   })
 
   test('line ends alone are no records to produce', () => {
