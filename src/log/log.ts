@@ -248,7 +248,8 @@ export class Log {
   }
 
   /**
-   * Waits until everything appended is on disk, then moves the recovery point to the end of the data.
+   * Waits until everything appended is on disk, then moves the recovery point to the end of the
+   * data.
    *
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
    */

@@ -26,7 +26,8 @@ const codecs = compressions.slice(1) as Codecs[]
 const positions = new Int32Array(16)
 
 export const batchTargets: readonly FuzzTarget[] = [
-  { ...batchTarget('batch', compressions, 10), codes: ['CORRUPT_MESSAGE'] },
+  // What its CRC doesn't cover can't make its records wrong.
+  { ...batchTarget('batch', compressions, 10), codes: [] },
   ...compressions.map((compression) => ({
     ...batchTarget(`records, ${compression}`, [compression], compression === 'none' ? 12 : 3),
     mend: mendBatch,
