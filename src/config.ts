@@ -66,7 +66,7 @@ const clusterShape = {
    * A follower that made no progress for so long is detached from the ring and reads from disk
    * later.
    */
-  'ring.detach.stuck.ms': z.number().int().min(5).default(150),
+  'ring.detach.stuck.ms': z.number().int().min(5).default(300),
   /** A follower that keeps more than half of the ring busy for so long is detached. */
   'ring.detach.slow.ms': z.number().int().min(5).default(500),
   'catch.up.policy': z.enum(['smallest-lag-first', 'round-robin']).default('smallest-lag-first'),

@@ -42,9 +42,12 @@ export class CatchUpEvents {
     this.#follower = follower
   }
 
-  /** Times of partitions count from here: the fault. What happened before is start-up. */
+  /** Times of partitions and counts begin here, at the fault. What happened before is start-up. */
   begin(atMs: number): void {
     this.#sinceMs = atMs
+    this.shrinks = 0
+    this.expands = 0
+    this.rejected = 0
   }
 
   readonly take = (event: ClusterEvent): void => {

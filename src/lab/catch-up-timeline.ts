@@ -145,9 +145,13 @@ export class EventGroups {
 
   timeline(originMs: number): TimelineEvent[] {
     for (const key of [...this.#open.keys()]) this.#close(key)
-    return this.#closed
-      .map((event) => ({ ...event, atMs: event.atMs - originMs }))
-      .sort((a, b) => a.atMs - b.atMs)
+    return (
+      this.#closed
+        .map((event) => ({ ...event, atMs: event.atMs - originMs }))
+        // What came before, start-up and calibration, is not what was asked for.
+        .filter(({ atMs }) => atMs >= 0)
+        .sort((a, b) => a.atMs - b.atMs)
+    )
   }
 
   #join(
