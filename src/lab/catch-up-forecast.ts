@@ -9,10 +9,13 @@ import type { LoadLedger } from './load-ledger.ts'
 import { type CatchUpPrediction, predictCatchUp } from './prediction.ts'
 import type { Calibration, CatchUpOptions } from './result.ts'
 
-/** Reads to fit from, and the time after which fewer must do. */
-const readsMin = 48
-const readsMinLate = 6
-const lateMs = 300
+/**
+ * Reads to fit from, and the time after which fewer must do. The first reads cost several times the later
+ * ones, until code is compiled and files are known; the fit leaves that beginning out if it sees past it.
+ */
+const readsWanted = 256
+const readsMinLate = 32
+const lateMs = 500
 /** The arrival rate is what came in this long before the return. */
 const arrivalWindowMs = 1_000
 
@@ -46,15 +49,15 @@ export class CatchUpForecast {
     const first = reads.findIndex((read) => read.atMs >= this.#resumeMs)
     const available = first < 0 ? 0 : reads.length - first
     const isLate = nowMs - this.#resumeMs > lateMs
-    if (available < (isLate ? readsMinLate : readsMin)) return
-    this.#predict(reads.slice(first, first + Math.max(readsMin, readsMinLate)))
+    if (available < (isLate ? readsMinLate : readsWanted)) return
+    this.#predict(reads.slice(first, first + readsWanted))
   }
 
   /** With whatever there is: for a run whose catch-up was over before `update` had enough. */
   finish(reads: readonly CatchUpRead[]): void {
     if (this.prediction !== undefined || this.#resumeMs === 0) return
     const own = reads.filter((read) => read.atMs >= this.#resumeMs)
-    if (own.length > 0) this.#predict(own.slice(0, readsMin))
+    if (own.length > 0) this.#predict(own.slice(0, readsWanted))
   }
 
   #predict(reads: readonly CatchUpRead[]): void {
