@@ -8,11 +8,13 @@
  * else found there would be a duplicate or an invention.
  */
 import path from 'node:path'
+import { isTidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
 import {
   baseOffsetAt,
   batchPositions,
   checkBatch,
+  leaderEpochAt,
   nextOffsetAt,
   recordCountAt,
   sizeInBytesAt,
@@ -181,7 +183,9 @@ class Verifier {
     end: number,
   ): void {
     for (const [offset, batch] of leader) {
-      if (offset >= end || follower.get(offset)?.identity === batch.identity) continue
+      const other = follower.get(offset)
+      const isSame = other?.identity === batch.identity && other.leaderEpoch === batch.leaderEpoch
+      if (offset >= end || isSame) continue
       this.#mismatches++
       this.#fault(partition, `batch at offset ${offset}: a replica has another`)
     }
@@ -193,37 +197,52 @@ class Verifier {
   ): Map<number, FoundBatch> {
     const found = new Map<number, FoundBatch>()
     const reader = SegmentReader.open(path.join(directory, `${topic}-${partition}`))
-    const { view } = this.#memory
     let offset = 0
-    while (offset < logEndOffset) {
-      const bytes = reader.read(offset, logEndOffset, readBytes, this.#memory, 0)
-      const count = batchPositions(this.#memory, 0, bytes, this.#positions)
-      if (count === 0) break
-      this.#bytesRead += bytes
-      for (let at = 0; at < count; at++) {
-        const position = this.#positions[at]
-        // A batch that fails its CRC is as good as not there.
-        if (checkBatch(this.#memory, position, bytes - position) === undefined) {
-          const crc = view.getInt32(position + batchField.crc)
-          found.set(baseOffsetAt(this.#memory, position), {
-            identity: identityOf(crc, sizeInBytesAt(this.#memory, position)),
-            records: recordCountAt(this.#memory, position),
-          })
-        }
-        offset = nextOffsetAt(this.#memory, position)
+    try {
+      while (offset < logEndOffset) {
+        const bytes = reader.read(offset, logEndOffset, readBytes, this.#memory, 0)
+        const count = batchPositions(this.#memory, 0, bytes, this.#positions)
+        const from = offset
+        this.#bytesRead += bytes
+        for (let at = 0; at < count; at++)
+          offset = this.#note(found, this.#positions[at], bytes, offset)
+        // Nothing whole, or offsets that go back: what was to come is as good as not there.
+        if (offset <= from) break
       }
+    } catch (error) {
+      if (!isTidemarkError(error) || error.code === 'KAFKA_STORAGE_ERROR') throw error
+      this.#fault({ topic, partition }, `nothing to be read at offset ${offset}: ${error.message}`)
+    } finally {
+      reader.close()
     }
-    reader.close()
     return found
   }
 
-  #fault({ topic, partition }: PartitionToVerify, what: string): void {
+  /** @param end of the bytes that were read @returns the offset that must come next */
+  #note(found: Map<number, FoundBatch>, position: number, end: number, offset: number): number {
+    const memory = this.#memory
+    const next = Math.max(offset, nextOffsetAt(memory, position))
+    const baseOffset = baseOffsetAt(memory, position)
+    // A batch that fails its CRC, or lies where others do, is as good as not there.
+    const isThere = checkBatch(memory, position, end - position) === undefined
+    if (!isThere || baseOffset < offset) return next
+    const crc = memory.view.getInt32(position + batchField.crc)
+    found.set(baseOffset, {
+      identity: identityOf(crc, sizeInBytesAt(memory, position)),
+      leaderEpoch: leaderEpochAt(memory, position),
+      records: recordCountAt(memory, position),
+    })
+    return next
+  }
+
+  #fault({ topic, partition }: Pick<PartitionToVerify, 'topic' | 'partition'>, what: string): void {
     if (this.#faults.length < faultsMax) this.#faults.push(`${topic}-${partition}: ${what}`)
   }
 }
 
 interface FoundBatch {
   readonly identity: string
+  readonly leaderEpoch: number
   readonly records: number
 }
 
