@@ -22,6 +22,8 @@ export interface LogState {
 
 /** What was found when the log was opened. */
 export interface FoundLog {
+  /** Where the first segment begins. */
+  readonly base: number
   readonly startOffset: number
   readonly endOffset: number
   readonly batches: readonly ModelBatch[]
@@ -125,11 +127,12 @@ export class LogHistory {
     throw new Error(`no state of the log leads here:\n  ${faults.join('\n  ')}`)
   }
 
+  /** What lies below the log start wasn't read; it is there as far as the segments go back. */
   #take(state: PossibleState, found: FoundLog): void {
-    const before = state.batches.filter((batch) => batch.nextOffset <= found.startOffset)
-    const batches = [...before, ...found.batches]
-    const base = dataEndOf({ base: state.base, batches }) < found.startOffset
-    this.#current = base ? { base: found.startOffset, batches: [] } : { base: state.base, batches }
+    const before = state.batches.filter(
+      (batch) => batch.nextOffset <= found.startOffset && batch.baseOffset >= found.base,
+    )
+    this.#current = { base: found.base, batches: [...before, ...found.batches] }
     this.#possible = [{ ...this.#current, isSuperseded: state.isSuperseded }]
   }
 

@@ -6,6 +6,7 @@
 import { ManualClock } from '../../src/clock.ts'
 import { isTidemarkError } from '../../src/errors.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
+import { segmentBases } from '../../src/log/file-names.ts'
 import type { Log } from '../../src/log/log.ts'
 import type { LogConfig } from '../../src/log/log-config.ts'
 import type { LogDirectory } from '../../src/log/log-directory.ts'
@@ -288,7 +289,8 @@ export class LogWorld {
   #accept(statedStart: number): void {
     const { logStartOffset: startOffset, logEndOffset: endOffset } = this.#log
     const batches = readBatches(this.#log, this.#random)
-    const found: FoundLog = { startOffset, endOffset, batches }
+    const [base] = segmentBases(this.#disk.list(this.#log.directory)!)
+    const found: FoundLog = { base: base!, startOffset, endOffset, batches }
     this.trace.push(`open: ${found.startOffset}..${found.endOffset}`)
     this.#history.accept(found, statedStart, this.#powerWasLost)
     this.#powerWasLost = false
