@@ -95,8 +95,10 @@ export class LoadGenerator {
     return this.#parts.producer.outstanding
   }
 
-  /** Begins a round: the schedule counts from now. */
+  /** Begins a round: the schedule counts from now, and what an earlier one left undone stays so. */
   start(): void {
+    this.#deferred.clear()
+    this.#deferredCount = 0
     this.#startMs = this.#parts.clock.nowMs()
     this.#scheduled = 0
     this.#sentBytes = 0
