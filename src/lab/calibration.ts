@@ -18,7 +18,10 @@ const pipelineMs = 1_800
 const pipelineWarmUpMs = 1_000
 /** So that the disk is not still busy with it when the study begins. */
 const pipelineBytesMax = 512 * 1024 * 1024
-/** Virtual disks take a burst of gigabytes at several times their lasting rate: it must be seen past. */
+/**
+ * Virtual disks take a burst of gigabytes at several times their lasting rate: it must be seen
+ * past.
+ */
 const diskBudgetMs = 5_000
 
 /** @throws {TidemarkError} what producing and writing throw */

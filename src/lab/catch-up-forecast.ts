@@ -10,8 +10,9 @@ import { type CatchUpPrediction, predictCatchUp } from './prediction.ts'
 import type { Calibration, CatchUpOptions } from './result.ts'
 
 /**
- * Reads to fit from, and the time after which fewer must do. The first reads cost several times the later
- * ones, until code is compiled and files are known; the fit leaves that beginning out if it sees past it.
+ * Reads to fit from, and the time after which fewer must do. The first reads cost several times the
+ * later ones, until code is compiled and files are known; the fit leaves that beginning out if it
+ * sees past it.
  */
 const readsWanted = 256
 const readsMinLate = 32

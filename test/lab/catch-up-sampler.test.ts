@@ -8,7 +8,10 @@ import { allocateProgressBoard } from '../../src/workers/progress-board-layout.t
 
 const partition = partitionIndex(0)
 
-/** A board and a registration that the test sets as no cluster would, and the sampler that looks at them. */
+/**
+ * A board and a registration that the test sets as no cluster would, and the sampler that looks at
+ * them.
+ */
 class Fixture {
   nowMs = 1_000
   registration = {

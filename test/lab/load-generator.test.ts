@@ -11,7 +11,10 @@ import { LeaderStub, type TakenBatch } from '../client/leader-stub.ts'
 
 const startMs = 1_000_000
 
-/** A generator over real rings, whose two leaders the test plays: 1 has partitions 0 and 2, 2 has 1 and 3. */
+/**
+ * A generator over real rings, whose two leaders the test plays: 1 has partitions 0 and 2, 2 has 1
+ * and 3.
+ */
 class Fixture {
   readonly memory = allocateClusterMemory({
     brokers: 2,
