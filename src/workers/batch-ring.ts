@@ -313,6 +313,15 @@ export class BatchRing {
   }
 
   /**
+   * The leader's thread has ended and can answer nothing more: producers learn from the era that what
+   * they have outstanding is lost, now and not when the broker comes back.
+   */
+  endEra(): void {
+    invariant(this.closed, 'an era ends when the ring is closed')
+    Atomics.add(this.#control, eraWord, 1)
+  }
+
+  /**
    * Forgets everything in a closed ring that nobody holds a claim in, begins a new era and takes
    * claims again. Producers learn from the era that what they had outstanding will not be answered.
    */

@@ -237,6 +237,8 @@ export class BrokerHost {
     const { brokerId } = this
     this.#worker = undefined
     this.#ring.close()
+    // Everything it had acknowledged is in the producers' rings by now.
+    this.#ring.endEra()
     this.#options.controller.disconnect(this.#connection)
     this.#board.settlePoll(brokerId)
     for (let id = 1; id <= this.#board.shape.brokers; id++) {

@@ -198,6 +198,24 @@ describe('a leader that is killed under load', () => {
   })
 })
 
+describe('what a dead leader had not answered', () => {
+  it('fails at its death and not when it comes back', async () => {
+    const { cluster } = await openWithTopic({
+      leaders: 'one',
+      config: { 'min.insync.replicas': 3 },
+    })
+    const producer = cluster.producer()
+    // With a follower frozen nothing is acknowledged: the record stays unanswered at leader 1.
+    await cluster.pause(3)
+    const sent = producer.send({ topic: 't', partition: 0, value: 'unanswered' })
+    const outcome = sent.catch((error: unknown) => error)
+    await until('the leader has it', () => cluster.describe('t', 0).logEndOffset === 1)
+    await cluster.kill(1)
+    expect(await outcome).toMatchObject({ code: 'NETWORK_EXCEPTION' })
+    cluster.resume(3)
+  })
+})
+
 describe('a follower that is throttled', () => {
   it('falls behind, and catches up when the throttle is lifted', async () => {
     const { cluster } = await openWithTopic({ leaders: 'one', partitions: 1 })
