@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { TidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
 import type { ClusterMemory } from '../workers/cluster-memory.ts'
+import { repairRings } from '../workers/ring-repair.ts'
 import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
 import type { InputRecords } from './input.ts'
 import { allocateLoadLedger, LoadLedger, type LoadLedgerBuffers } from './load-ledger.ts'
@@ -125,7 +126,9 @@ export class LoadRun {
         'a leader could not write: is the disk full?',
       )
     })
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    const exited = new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve(repairRings(options.memory, data.slot)))
+    })
     return { worker, control: new Int32Array(buffer), exited }
   }
 
