@@ -313,8 +313,8 @@ export class BatchRing {
   }
 
   /**
-   * The leader's thread has ended and can answer nothing more: producers learn from the era that what
-   * they have outstanding is lost, now and not when the broker comes back.
+   * The leader's thread has ended and can answer nothing more: producers learn from the era that
+   * what they have outstanding is lost, now and not when the broker comes back.
    */
   endEra(): void {
     invariant(this.closed, 'an era ends when the ring is closed')
