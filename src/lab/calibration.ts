@@ -16,6 +16,8 @@ import { workloadOf } from './workload.ts'
 const pipelineMs = 1_800
 /** The beginning, in which threads compile their code, does not count. */
 const pipelineWarmUpMs = 1_000
+/** A shorter stretch than this says nothing. */
+const answeredMsMin = 100
 /** So that the disk is not still busy with it when the study begins. */
 const pipelineBytesMax = 512 * 1024 * 1024
 /**
@@ -86,22 +88,23 @@ async function measurePipeline(
   }
 }
 
+/** Of what was answered after the warm-up; of everything, if that was all over by then. */
 function rateOf({ ledgers: [ledger] }: LoadRun): number {
-  const { count } = ledger
-  if (count === 0) return 0
-  const startMs = ledger.sentMs[0] + pipelineWarmUpMs
+  if (ledger.count === 0) return 0
+  const startMs = ledger.sentMs[0]
+  return answeredRate(ledger, startMs + pipelineWarmUpMs) ?? answeredRate(ledger, startMs) ?? 0
+}
+
+function answeredRate(ledger: LoadRun['ledgers'][number], sinceMs: number): number | undefined {
   let bytes = 0
-  let lastMs = startMs
-  for (let row = 0; row < count; row++) {
-    const isAnswered = ledger.status[row] !== ledgerStatus.refused
-    if (!isAnswered || ledger.sentMs[row] < startMs) continue
+  let lastMs = sinceMs
+  for (let row = 0; row < ledger.count; row++) {
+    const isRefused = ledger.status[row] === ledgerStatus.refused
+    // Without acknowledgements the sending is all there is.
+    const atMs = ledger.answeredMs[row] || ledger.sentMs[row]
+    if (isRefused || atMs < sinceMs) continue
     bytes += ledger.payloadBytes[row]
-    lastMs = Math.max(lastMs, ledger.answeredMs[row], ledger.sentMs[row])
+    lastMs = Math.max(lastMs, atMs)
   }
-  // Too short a run to leave a warm-up out, or everything was sent within it: take all of it.
-  if (bytes === 0) {
-    for (let row = 0; row < count; row++) bytes += ledger.payloadBytes[row]
-    return (bytes / Math.max(1, ledger.answeredMs[count - 1] - ledger.sentMs[0])) * 1000
-  }
-  return (bytes / Math.max(1, lastMs - startMs)) * 1000
+  return lastMs - sinceMs < answeredMsMin ? undefined : (bytes / (lastMs - sinceMs)) * 1000
 }

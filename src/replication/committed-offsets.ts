@@ -26,8 +26,8 @@ export class CommittedOffsets {
   }
 
   /**
-   * Called after a local append, after a follower's offset changed, at the start of a tenure and
-   * after a committed ISR change (KAFKA-13091); at no other time. Strictly forward while one
+   * Called after a local append, after a follower's offset changed, at the start of a tenure, after
+   * a committed ISR change (KAFKA-13091), and by the periodic check. Strictly forward while one
    * leader leads.
    */
   maybeAdvance(partition: PartitionIndex, nowMs: number): boolean {

@@ -114,11 +114,9 @@ export class PartitionLeaders {
    * This broker leads the partition by metadata (Kafka: `Partition.makeLeader`). A registration
    * with an older partition epoch is dropped; one with the same is taken, because the answer to a
    * proposal may have come before the metadata that tells the same.
-   *
    * One rule is stricter than Kafka's: metadata that only repeats the partition epoch we know does
    * not end a pending proposal, whose own outcome it cannot contain. Ending it would let the high
    * watermark pass a replica that the controller is just taking into the ISR.
-   *
    * `local` matters when this broker was not the leader; a leader knows better itself.
    */
   makeLeader(
@@ -293,13 +291,15 @@ export class PartitionLeaders {
   }
 
   /**
-   * Drive it every `replicaLagTimeMaxMs / 2`, the first time at once. Returns how many shrinks it
-   * proposed.
+   * Every half `replicaLagTimeMaxMs`, the first time at once; returns the proposals made. A high
+   * watermark waits for an outsider that is caught up by time: it may be silent since.
    */
   checkInSyncReplicas(nowMs: number): number {
     let proposals = 0
     for (let place = 0; place < this.#table.count; place += 1) {
-      if (this.#changes.maybeShrink(this.#table.partitionAt(place), nowMs)) proposals += 1
+      const partition = this.#table.partitionAt(place)
+      if (this.#changes.maybeShrink(partition, nowMs)) proposals += 1
+      this.#offsets.maybeAdvance(partition, nowMs)
     }
     return proposals
   }

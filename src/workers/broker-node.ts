@@ -389,9 +389,7 @@ export class BrokerNode {
     }
     if (nowMs >= this.#flushAtMs) {
       this.#flushAtMs = nowMs + 100
-      for (const [, { log, config: topic }] of this.store.all()) {
-        if (topic['flush.ms'] > 0) log.flushIfDue(nowMs)
-      }
+      this.store.flushDue(nowMs)
     }
   }
 }

@@ -78,6 +78,8 @@ export class PartitionStore {
   readonly #highWatermark: Float64Array
   /** As last written down. */
   readonly #recoveryPoint: Float64Array
+  /** The few, or none: nobody else's log is looked at by the clock. */
+  readonly #flushedByTime: Log[] = []
   readonly #failures: PartitionFailure[] = []
 
   constructor(parts: PartitionStoreParts) {
@@ -112,11 +114,13 @@ export class PartitionStore {
       files,
       // Whatever was not closed cleanly has been through the task pool's recovery by now.
       cleanShutdown: true,
+      recovered: !stored.isClean,
       ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
       ...(logStartOffset === undefined ? {} : { logStartOffset }),
     })
     const opened = { topic, partition, log, config }
     this.#partitions[index] = opened
+    if (config['flush.ms'] > 0) this.#flushedByTime.push(log)
     this.#recoveryPoint[index] = recoveryPoint ?? 0
     this.#batchBytesMax[index] = config['max.message.bytes']
     const highWatermark = stored.highWatermark.get(name) ?? 0
@@ -218,6 +222,11 @@ export class PartitionStore {
     if (!isMoved) return
     const { fs, directory } = this.#parts
     writeOffsetCheckpoint(fs, checkpointFilePath(directory, 'recoveryPoint'), offsets)
+  }
+
+  /** Flushes the logs whose topics ask for it by time and are due. */
+  flushDue(nowMs: number): void {
+    for (const log of this.#flushedByTime) log.flushIfDue(nowMs)
   }
 
   noteFailure(partition: PartitionIndex, error: TidemarkError): void {

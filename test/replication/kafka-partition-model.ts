@@ -79,7 +79,13 @@ export class ModelPartition {
     if (old !== offset) this.maybeIncrement(nowMs)
   }
 
+  /** One more than Kafka's: a high watermark held by a silent outsider is let go. */
   check(nowMs: number): void {
+    this.#shrink(nowMs)
+    this.maybeIncrement(nowMs)
+  }
+
+  #shrink(nowMs: number): void {
     if (this.pending !== undefined) return
     const out = this.isr.filter((member) => {
       return member !== leader && !this.#isCaughtUp(this.replicas.get(member)!, nowMs)
