@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { expect, it, onTestFinished, type TestContext } from 'vitest'
+import { expect, it, onTestFinished, type TestContext, vi } from 'vitest'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { leftovers, smallStudy, tidemark } from './tidemark-process.ts'
+
+/** Each is a process, and the machine may be busy with others. */
+vi.setConfig({ testTimeout: 90_000 })
 
 /**
  * A file system of its own that is full after so much; the test is left out where none may be

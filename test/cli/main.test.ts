@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { CatchUpResult, ThroughputResult } from '../../src/lab/result.ts'
 import { repository } from '../support/source-files.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -10,6 +10,9 @@ const kafkaSegment = path.join(
   repository,
   'test/fixtures/kafka-4.4/codec-none-0/00000000000000000000.log',
 )
+
+/** Each is a process or two, and the machine may be busy with others. */
+vi.setConfig({ testTimeout: 90_000 })
 
 /** One line of the product's, whatever progress was shown before it. */
 function errorLines({ stderr }: Ended): string[] {
