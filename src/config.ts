@@ -51,8 +51,8 @@ const clusterShape = {
   'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
   'replica.high.watermark.checkpoint.interval.ms': z.number().int().min(10).default(5_000),
   'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
-  /** A follower polls at least this often when there is nothing to do (Kafka: 500). */
-  'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(250),
+  /** A follower polls at least this often when there is nothing to do, as Kafka's. */
+  'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(500),
   /** Shared ring of each broker; a power of two. */
   'ring.bytes': z
     .number()
