@@ -4,6 +4,7 @@
  * counts.
  */
 import { runInWorker } from './disk-rate-task.ts'
+import { settleDisk } from './disk-settle.ts'
 import type { InputRecords } from './input.ts'
 import type { LabCluster } from './lab-cluster.ts'
 import { type LoadLedgerBuffers, ledgerStatus } from './load-ledger.ts'
@@ -13,13 +14,13 @@ import type { StudyProgress } from './study-progress.ts'
 import { formatRate } from './units.ts'
 import { workloadOf } from './workload.ts'
 
-const pipelineMs = 1_800
+const pipelineMs = 3_500
 /** The beginning, in which threads compile their code, does not count. */
-const pipelineWarmUpMs = 1_000
+const pipelineWarmUpMs = 1_500
 /** A shorter stretch than this says nothing. */
 const answeredMsMin = 100
 /** So that the disk is not still busy with it when the study begins. */
-const pipelineBytesMax = 512 * 1024 * 1024
+const pipelineBytesMax = 256 * 1024 * 1024
 /**
  * Virtual disks take a burst of gigabytes at several times their lasting rate: it must be seen
  * past.
@@ -37,6 +38,8 @@ export async function calibrate(
   const disk = await runInWorker(lab.directory, diskBudgetMs)
   progress.phase('calibrating the pipeline', pipelineMs)
   const { bytesPerSec, ledgers } = await measurePipeline(lab, options, input)
+  progress.phase('letting the disk finish', null)
+  await settleDisk(lab.directory)
   const perReplica = (disk.bytesPerSec ?? Number.POSITIVE_INFINITY) / options.replicationFactor
   return {
     ledgers,
