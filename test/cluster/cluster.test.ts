@@ -87,6 +87,8 @@ describe('opened again', () => {
     await first.cluster.close()
     const { cluster, events } = await openCluster({ directory })
     expect(cluster.clusterId).toBe(clusterId)
+    // Another broker may lead now, whose high watermark is behind for a moment.
+    await until('all replicas are in sync', () => isWhole(cluster))
     expect(await committed(cluster, 2)).toEqual(numbered(50))
     expect(events.filter(({ type }) => type === 'recovery')).toEqual([])
     await produce(cluster, 10, { prefix: 'w' })
