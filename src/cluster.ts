@@ -370,6 +370,10 @@ export class Cluster {
     let failure: unknown
     const onFailed: ClusterEventListener = (event) => {
       if (event.type === 'failed') failure = event.error
+      // What waits for a partition to be served would wait for ever.
+      if (event.type !== 'partitionFailed') return
+      const detail = `broker ${event.brokerId}: ${event.message}`
+      failure = new TidemarkError('KAFKA_STORAGE_ERROR', detail)
     }
     this.#listeners.add(onFailed)
     try {
