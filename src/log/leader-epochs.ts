@@ -92,12 +92,7 @@ export class LeaderEpochs {
    * unknown (-1, -1).
    */
   endOffsetFor(leaderEpoch: number, logEndOffset: number): EpochEnd {
-    if (leaderEpoch < 0 || leaderEpoch > this.#latest) return unknownEnd
-    if (leaderEpoch === this.#latest) return { leaderEpoch, endOffset: logEndOffset }
-    const next = this.#entries.findIndex((entry) => entry.leaderEpoch > leaderEpoch)
-    const endOffset = this.#entries[next].startOffset
-    if (next === 0) return { leaderEpoch, endOffset }
-    return { leaderEpoch: this.#entries[next - 1].leaderEpoch, endOffset }
+    return epochEndOf(this.#entries, leaderEpoch, logEndOffset)
   }
 
   /** Epoch that wrote `offset`; undefined before the first entry. */
@@ -162,6 +157,21 @@ export class LeaderEpochs {
     const lines = this.#entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
     writeCheckpointFile(this.#fs, this.#file, lines, { durable })
   }
+}
+
+/** `LeaderEpochs.endOffsetFor` over entries that were read from another log. */
+export function epochEndOf(
+  entries: readonly LeaderEpochEntry[],
+  leaderEpoch: number,
+  logEndOffset: number,
+): EpochEnd {
+  const latest = entries.at(-1)?.leaderEpoch ?? -1
+  if (leaderEpoch < 0 || leaderEpoch > latest) return unknownEnd
+  if (leaderEpoch === latest) return { leaderEpoch, endOffset: logEndOffset }
+  const next = entries.findIndex((entry) => entry.leaderEpoch > leaderEpoch)
+  const endOffset = entries[next].startOffset
+  if (next === 0) return { leaderEpoch, endOffset }
+  return { leaderEpoch: entries[next - 1].leaderEpoch, endOffset }
 }
 
 /**

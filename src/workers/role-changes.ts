@@ -6,8 +6,8 @@
 import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
-import { type LeaderEpochEntry, readLeaderEpochs } from '../log/leader-epochs.ts'
-import { findDivergence, type KnownEpochEnd } from '../replication/divergence.ts'
+import { epochEndOf, readLeaderEpochs } from '../log/leader-epochs.ts'
+import { findDivergence } from '../replication/divergence.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { CatchUp } from './catch-up.ts'
@@ -171,27 +171,11 @@ export class RoleChanges {
         latestEpoch,
         endOffsetFor: (epoch: number) => log.endOffsetFor(epoch),
       }
-      const answer = epochEndIn(history, latestEpoch, leaderEndOffset)
+      const answer = epochEndOf(history, latestEpoch, leaderEndOffset)
       const divergence = findDivergence(follower, answer)
       if (divergence.kind === 'none') return
       store.truncateTo(partition, divergence.offset)
       if (divergence.isComplete || log.logEndOffset === 0) return
     }
   }
-}
-
-/** Kafka: `LeaderEpochFileCache.endOffsetFor`, over another broker's entries. */
-function epochEndIn(
-  history: readonly LeaderEpochEntry[],
-  epoch: number,
-  logEndOffset: number,
-): KnownEpochEnd {
-  const unknown = { leaderEpoch: -1, endOffset: -1 }
-  const last = history.at(-1)
-  if (epoch === -1 || last === undefined || epoch > last.leaderEpoch) return unknown
-  if (epoch === last.leaderEpoch) return { leaderEpoch: epoch, endOffset: logEndOffset }
-  const next = history.findIndex((entry) => entry.leaderEpoch > epoch)
-  const floor = history[next - 1]
-  const endOffset = history[next]!.startOffset
-  return { leaderEpoch: floor?.leaderEpoch ?? epoch, endOffset }
 }
