@@ -10,7 +10,6 @@
  *     pollSequence      owner           odd while a poll's words change, else even
  *     pollTimeUs        owner           end of the last poll, µs since the board's origin
  *     throttleBytesPerSec, catchUpBytesPerSec   supervisor   0: no limit
- *     mail              anyone          count of messages sent to it: saves asking its port
  *     counters          owner           see `brokerCounters`
  *   a follower at a leader (rows leader × follower)
  *     reader state      both (CAS)      detached, idle, reading, attach requested
@@ -42,7 +41,6 @@ export const brokerCounters = [
   'highWatermarkAdvances',
   'rejectedBatches',
   'steps',
-  'parks',
   'payloadCopyBytes',
   'alterPartitionRequests',
 ] as const
@@ -58,12 +56,11 @@ export const brokerWord = {
   control: cacheLineWords,
   throttle: cacheLineWords + 1,
   catchUpLimit: cacheLineWords + 1 + sharedNumberWords,
-  mail: 2 * cacheLineWords,
-  state: 3 * cacheLineWords,
-  brokerEpoch: 3 * cacheLineWords + 1,
-  pollSequence: 4 * cacheLineWords,
-  pollTime: 4 * cacheLineWords + 1,
-  counters: 5 * cacheLineWords,
+  state: 2 * cacheLineWords,
+  brokerEpoch: 2 * cacheLineWords + 1,
+  pollSequence: 3 * cacheLineWords,
+  pollTime: 3 * cacheLineWords + 1,
+  counters: 4 * cacheLineWords,
 } as const
 
 export const brokerWords = roundToCacheLine(

@@ -96,14 +96,6 @@ export class ProgressBoard {
     Atomics.store(this.words, this.#broker(id) + brokerWord.brokerEpoch, epoch)
   }
 
-  mail(id: BrokerId): number {
-    return Atomics.load(this.words, this.#broker(id) + brokerWord.mail)
-  }
-
-  addMail(id: BrokerId): void {
-    Atomics.add(this.words, this.#broker(id) + brokerWord.mail, 1)
-  }
-
   throttleBytesPerSec(id: BrokerId): number {
     return loadShared(this.words, this.#broker(id) + brokerWord.throttle)
   }
