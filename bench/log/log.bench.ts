@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/clock.ts'
 import { type BatchMemory, type BatchRun, batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { type Bench, expectEqual } from '../bench.ts'
 import { sampleBatch } from './batches.ts'
 
@@ -48,7 +48,7 @@ function rawWrites(batches: number): Bench {
 function appends(batches: number): Bench {
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
   const run = sampleRun(batches)
-  const log = Log.open({
+  const log = PartitionLog.open({
     directory: join(directory, 'bench-0'),
     topic: 'bench',
     partition: 0,

@@ -28,7 +28,6 @@ export {
   LeaderEpochs,
   readLeaderEpochs,
 } from './leader-epochs.ts'
-export { Log } from './log.ts'
 export { type FlushPolicy, type LogConfig, logConfigDefaults } from './log-config.ts'
 export {
   type CheckpointKind,
@@ -41,6 +40,7 @@ export { type RecoveryOptions, type RecoverySummary, recoverLog } from './log-re
 export type { MetaProperties } from './meta-properties.ts'
 export type { OffsetsByPartition, PartitionOffset } from './offset-checkpoint.ts'
 export { OpenFiles } from './open-files.ts'
+export { PartitionLog } from './partition-log.ts'
 export { payloadCopies } from './payload-copies.ts'
 export type { SegmentPosition } from './read-plan.ts'
 export {

@@ -9,7 +9,7 @@ import type { BatchRing } from './batch-ring.ts'
 export const framesPerRoundMax = 1_024
 
 export class FrameGroups {
-  /** Positions of a group's batches in ring memory, as `Log` takes them; filled by `select`. */
+  /** Positions of its batches in ring memory, as `PartitionLog` takes them; filled by `select`. */
   readonly run: BatchRun
   readonly #ring: BatchRing
   readonly #framePosition = new Int32Array(framesPerRoundMax)

@@ -9,11 +9,11 @@ import { TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
-import { Log } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
 import { checkpointFilePath } from '../log/log-directory.ts'
 import { writeOffsetCheckpoint } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
+import { PartitionLog } from '../log/partition-log.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import type { OffsetEntry } from './thread-messages.ts'
@@ -40,7 +40,7 @@ export interface PartitionStoreParts {
 export interface StoredPartition {
   readonly topic: string
   readonly partition: number
-  readonly log: Log
+  readonly log: PartitionLog
   readonly config: TopicConfig
 }
 
@@ -79,7 +79,7 @@ export class PartitionStore {
   /** As last written down. */
   readonly #recoveryPoint: Float64Array
   /** The few, or none: nobody else's log is looked at by the clock. */
-  readonly #flushedByTime: Log[] = []
+  readonly #flushedByTime: PartitionLog[] = []
   readonly #failures: PartitionFailure[] = []
 
   constructor(parts: PartitionStoreParts) {
@@ -89,7 +89,7 @@ export class PartitionStore {
     this.#recoveryPoint = new Float64Array(parts.board.shape.partitionsMax)
   }
 
-  /** Opens the partition's log unless it is open. @throws {TidemarkError} what `Log.open` throws */
+  /** Opens the log unless it is open. @throws {TidemarkError} what `PartitionLog.open` throws */
   open(
     registration: PartitionRegistration,
     topicEntries: ReadonlyMap<string, string>,
@@ -103,7 +103,7 @@ export class PartitionStore {
     // After recovery nothing is known to be on disk but what a checkpoint says.
     const recoveryPoint = stored.recoveryPoint.get(name) ?? (stored.isClean ? undefined : 0)
     const logStartOffset = stored.logStartOffset.get(name)
-    const log = Log.open({
+    const log = PartitionLog.open({
       directory: path.join(directory, name),
       topic,
       partition,
@@ -147,7 +147,7 @@ export class PartitionStore {
     return stored
   }
 
-  log(partition: PartitionIndex): Log {
+  log(partition: PartitionIndex): PartitionLog {
     return this.stored(partition).log
   }
 

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { type ConsumeOptions, consume } from '../../src/client/consumer.ts'
 import { WakeLoop } from '../../src/client/wake-loop.ts'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
-import type { Log } from '../../src/log/log.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import type { LogRecord } from '../../src/log/record.ts'
 import { allocateClusterMemory } from '../../src/workers/cluster-memory.ts'
 import { Doorbell, ringDoorbell } from '../../src/workers/doorbell.ts'
@@ -27,7 +27,7 @@ export class ConsumerFixture {
   })
   readonly board = new ProgressBoard(this.memory.board)
   readonly closed = new AbortController()
-  readonly logs: Log[]
+  readonly logs: PartitionLog[]
   readonly #stop = new AbortController()
   #leaderEpoch = 0
 

@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 
 const [library, directory, seedText, epochText] = process.argv.slice(2)
 const load = (name) => import(pathToFileURL(path.join(library, name)).href)
-const { BatchEncoder, batchMemory, Log, LogDirectory, logConfigDefaults, recoverLog } =
+const { BatchEncoder, batchMemory, LogDirectory, PartitionLog, logConfigDefaults, recoverLog } =
   await load('log/index.js')
 const { systemClock } = await load('clock.js')
 const { SeededRandom } = await load('lab/statistics-random.js')
@@ -35,7 +35,7 @@ const recoveryPoint = broker.readCheckpoint('recoveryPoint').get('t-0') ?? 0
 if (fs.existsSync(partition)) {
   recoverLog(partition, { recoveryPoint, logStartOffset: 0, config })
 }
-const log = Log.open({
+const log = PartitionLog.open({
   ...entry,
   directory: partition,
   config,

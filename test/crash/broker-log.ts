@@ -1,11 +1,11 @@
 /** How a broker opens its directory and the one log in it, and writes its checkpoints. */
 import type { Clock } from '../../src/clock.ts'
 import type { FileSystem } from '../../src/log/file-system.ts'
-import { Log } from '../../src/log/log.ts'
 import type { LogConfig } from '../../src/log/log-config.ts'
 import { LogDirectory } from '../../src/log/log-directory.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
 import type { OpenFiles } from '../../src/log/open-files.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 
 export const brokerParent = '/disk'
 const directory = `${brokerParent}/broker-1`
@@ -24,7 +24,7 @@ export interface BrokerLogOptions {
 }
 
 export interface BrokerLog {
-  readonly log: Log
+  readonly log: PartitionLog
   /** As the checkpoints had them; 0 when they had none. */
   readonly statedRecoveryPoint: number
   readonly statedStart: number
@@ -42,7 +42,7 @@ export function openBrokerLog(options: BrokerLogOptions): BrokerLog {
   // A broker recovers the partitions whose directories it finds.
   const recovered = options.recoversApart && !cleanShutdown && fs.isDirectory(partition)
   if (recovered) recoverLog(partition, { recoveryPoint, logStartOffset, config, files })
-  const log = Log.open({
+  const log = PartitionLog.open({
     ...topicPartition,
     directory: partition,
     topicId,
@@ -59,7 +59,7 @@ export function openBrokerLog(options: BrokerLogOptions): BrokerLog {
 
 export function writeCheckpoints(
   broker: LogDirectory,
-  { recoveryPoint, logStartOffset }: Log,
+  { recoveryPoint, logStartOffset }: PartitionLog,
 ): void {
   broker.writeCheckpoint('recoveryPoint', [{ ...topicPartition, offset: recoveryPoint }])
   broker.writeCheckpoint('logStartOffset', [{ ...topicPartition, offset: logStartOffset }])

@@ -9,10 +9,10 @@ import { systemClock } from '../../src/clock.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { checkBatch, leaderEpochAt, sizeInBytesAt } from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
 import { LogDirectory } from '../../src/log/log-directory.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { readRecords } from '../../src/log/record-reader.ts'
 
 const script = 'test/crash/appending-process.mjs'
@@ -122,7 +122,7 @@ export class KillRounds {
   }
 
   #checkLog(directory: string, recoveryPoint: number): void {
-    const log = Log.open({
+    const log = PartitionLog.open({
       directory,
       topic: 't',
       partition: 0,
@@ -150,7 +150,7 @@ export class KillRounds {
 }
 
 /** Epochs of all records, each record's value checked. */
-function epochsByOffset(log: Log): Map<number, number> {
+function epochsByOffset(log: PartitionLog): Map<number, number> {
   const memory = batchMemory(new ArrayBuffer(256 * 1024))
   const epochs = new Map<number, number>()
   let next = 0

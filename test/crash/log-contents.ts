@@ -9,13 +9,13 @@ import {
   stampBatch,
 } from '../../src/log/batch-header.ts'
 import { type BatchMemory, type BatchRun, batchMemory } from '../../src/log/batch-memory.ts'
-import type { Log } from '../../src/log/log.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import { encodeBatch, runOf } from '../support/batch-builder.ts'
 import type { ModelBatch } from './log-history.ts'
 
 const target = batchMemory(new SharedArrayBuffer(64 * 1024))
 
-/** What `Log` and `SegmentReader` have in common. */
+/** What `PartitionLog` and `SegmentReader` have in common. */
 export interface BatchSource {
   read(
     offset: number,
@@ -72,7 +72,7 @@ export function stampedRunOf(batches: readonly ModelBatch[]): BatchRun {
  *
  * @throws when a batch fails its checks or they leave the log's bounds.
  */
-export function readBatches(log: Log, random: SeededRandom): ModelBatch[] {
+export function readBatches(log: PartitionLog, random: SeededRandom): ModelBatch[] {
   const batches: ModelBatch[] = []
   let offset = log.logStartOffset
   while (offset < log.logEndOffset) {

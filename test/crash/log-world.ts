@@ -7,10 +7,10 @@ import { ManualClock } from '../../src/clock.ts'
 import { isTidemarkError } from '../../src/errors.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { segmentBases } from '../../src/log/file-names.ts'
-import type { Log } from '../../src/log/log.ts'
 import type { LogConfig } from '../../src/log/log-config.ts'
 import type { LogDirectory } from '../../src/log/log-directory.ts'
 import { OpenFiles } from '../../src/log/open-files.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
@@ -31,7 +31,7 @@ export class LogWorld {
   readonly #history = new LogHistory({ base: 0, batches: [] })
   #openFiles: OpenFiles
   #broker: LogDirectory | undefined = undefined
-  #log!: Log
+  #log!: PartitionLog
   #epoch = 0
   #mayBeClean = false
   #powerWasLost = true

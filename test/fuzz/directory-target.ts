@@ -11,10 +11,10 @@ import {
   sizeInBytesAt,
 } from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
 import { OpenFiles } from '../../src/log/open-files.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { runOfRecords, textRecords } from '../support/batch-builder.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
@@ -98,7 +98,7 @@ function readUnrecovered(fs: MemoryFileSystem): void {
 }
 
 /** Returns where it came to. */
-function readAll(source: Pick<Log, 'read'>, start: number, end: number): number {
+function readAll(source: Pick<PartitionLog, 'read'>, start: number, end: number): number {
   let offset = start
   while (offset < end) {
     const bytes = source.read(offset, end, 500, target, 0)
@@ -113,8 +113,8 @@ function readAll(source: Pick<Log, 'read'>, start: number, end: number): number 
   return offset
 }
 
-function open(fs: MemoryFileSystem, cleanShutdown: boolean): Log {
-  return Log.open({
+function open(fs: MemoryFileSystem, cleanShutdown: boolean): PartitionLog {
+  return PartitionLog.open({
     directory,
     topic: 't',
     partition: 0,

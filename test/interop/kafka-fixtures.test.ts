@@ -17,8 +17,8 @@ import {
   sizeInBytesAt,
 } from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { readRecords } from '../../src/log/record-reader.ts'
 import {
   decodeMetadataRecord,
@@ -122,7 +122,7 @@ describe('a partition directory that Kafka wrote', () => {
   it.each([true, false])('opens as our log and reads from every offset; clean: %s', (clean) => {
     const partition = join(directory, 'rolled-0')
     cpSync(join(fixtureDirectory, 'rolled-0'), partition, { recursive: true })
-    const log = Log.open({
+    const log = PartitionLog.open({
       directory: partition,
       topic: 'rolled',
       partition: 0,

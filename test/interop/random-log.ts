@@ -5,8 +5,8 @@ import { ManualClock } from '../../src/clock.ts'
 import { BatchEncoder } from '../../src/log/batch-encoder.ts'
 import { compressions, sizeInBytesAt } from '../../src/log/batch-header.ts'
 import { type BatchRun, batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import type { ProduceRecord } from '../../src/log/record.ts'
 
 export interface ExpectedRecord {
@@ -35,8 +35,8 @@ interface Writing {
   readonly batchBases: number[]
   readonly encoder: BatchEncoder
   readonly run: BatchRun
-  readonly leader: Log
-  readonly follower: Log
+  readonly leader: PartitionLog
+  readonly follower: PartitionLog
   leaderEpoch: number
   truncatedCount: number
 }
@@ -53,8 +53,8 @@ const config = { ...logConfigDefaults, segmentBytes: 6000, indexIntervalBytes: 3
 export function writeRandomLogs(parent: string, seed: number): RandomLog[] {
   const random = randomNumbers(seed)
   const clock = new ManualClock(1_700_000_000_000)
-  const open = (name: string): Log =>
-    Log.open({
+  const open = (name: string): PartitionLog =>
+    PartitionLog.open({
       directory: join(parent, `${name}-${seed}`, 'judged-0'),
       topic: 'judged',
       partition: 0,

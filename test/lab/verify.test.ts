@@ -7,8 +7,8 @@ import { allocateLoadLedger, LoadLedger, ledgerStatus } from '../../src/lab/load
 import { mergeVerifications, type PartitionToVerify, verify } from '../../src/lab/verify.ts'
 import { sizeInBytesAt } from '../../src/log/batch-header.ts'
 import { batchField } from '../../src/log/batch-layout.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { runOfRecords, textRecords } from '../support/batch-builder.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -20,7 +20,7 @@ class Run {
   readonly buffers = allocateLoadLedger(1_000)
   readonly ledger = new LoadLedger(this.buffers)
   readonly logs = [1, 2, 3].map((broker) =>
-    Log.open({
+    PartitionLog.open({
       directory: path.join(this.directory, `broker-${broker}`, 't-0'),
       topic: 't',
       partition: 0,

@@ -2,9 +2,9 @@
 import path from 'node:path'
 import { ManualClock } from '../../src/clock.ts'
 import type { Compression } from '../../src/log/batch-header.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
 import { LogDirectory } from '../../src/log/log-directory.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { encodeBatch, runOf, textRecords } from '../support/batch-builder.ts'
 
 export interface BrokerSetup {
@@ -33,7 +33,7 @@ const batches: readonly (readonly [number, number, Compression])[] = [
  * Partitions `t-0`, which begins within its third batch, and `t-1`, where an epoch began that never
  * wrote. Both have committed what their followers have.
  */
-export function writeBroker({ directory, nodeId = 1, clean = true }: BrokerSetup): Log[] {
+export function writeBroker({ directory, nodeId = 1, clean = true }: BrokerSetup): PartitionLog[] {
   const broker = LogDirectory.open({
     directory,
     clusterId: 'bits',
@@ -41,7 +41,7 @@ export function writeBroker({ directory, nodeId = 1, clean = true }: BrokerSetup
     makeId: () => new Uint8Array(16).fill(nodeId),
   })
   const logs = [0, 1].map((partition) => {
-    const log = Log.open({
+    const log = PartitionLog.open({
       directory: path.join(directory, `t-${partition}`),
       topic: 't',
       partition,
@@ -61,7 +61,7 @@ export function writeBroker({ directory, nodeId = 1, clean = true }: BrokerSetup
   logs[0]!.advanceLogStart(logStartOffset)
   logs[1]!.leaderEpochs.assign(9, logs[1]!.logEndOffset)
   for (const log of logs) log.close()
-  const offsets = (offsetOf: (log: Log) => number) =>
+  const offsets = (offsetOf: (log: PartitionLog) => number) =>
     logs.map((log) => ({ topic: log.topic, partition: log.partition, offset: offsetOf(log) }))
   broker.writeCheckpoint(
     'recoveryPoint',

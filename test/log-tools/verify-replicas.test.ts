@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
-import { Log } from '../../src/log/log.ts'
 import { logConfigDefaults } from '../../src/log/log-config.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import { verifyDirectories } from '../../src/log-tools/verify-directories.ts'
 import { runOfRecords, textRecords } from '../support/batch-builder.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -18,7 +18,7 @@ beforeEach(() => {
 /** A replica of `t-0` whose batches hold those texts; the leader epoch of each is given. */
 function writeReplica(name: string, batches: readonly (readonly [number, string])[]): string {
   const partition = path.join(directory, name, 't-0')
-  const log = Log.open({
+  const log = PartitionLog.open({
     directory: partition,
     topic: 't',
     partition: 0,

@@ -1,9 +1,9 @@
 /** Opens logs for tests, small enough in every measure that rolls and index entries happen. */
 import { ManualClock } from '../../src/clock.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
-import { Log } from '../../src/log/log.ts'
 import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
 import type { LogOptions } from '../../src/log/log-opening.ts'
+import { PartitionLog } from '../../src/log/partition-log.ts'
 import type { LogRecord } from '../../src/log/record.ts'
 import { labels, recordsIn, runOfRecords, textRecords } from '../support/batch-builder.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -17,8 +17,8 @@ export const smallConfig: LogConfig = {
 export type LogSetup = Partial<Omit<LogOptions, 'config'>> & { config?: Partial<LogConfig> }
 
 /** A log in a fresh directory unless one is given; as after a crash unless told otherwise. */
-export function openLog(setup: LogSetup = {}): Log {
-  return Log.open({
+export function openLog(setup: LogSetup = {}): PartitionLog {
+  return PartitionLog.open({
     directory: setup.directory ?? temporaryDirectory(),
     topic: 't',
     partition: 0,
@@ -30,14 +30,19 @@ export function openLog(setup: LogSetup = {}): Log {
 }
 
 /** Appends `batches` batches of `recordsEach` records as leader, each named by its first offset. */
-export function appendBatches(log: Log, batches: number, recordsEach = 2, leaderEpoch = 0): void {
+export function appendBatches(
+  log: PartitionLog,
+  batches: number,
+  recordsEach = 2,
+  leaderEpoch = 0,
+): void {
   for (let at = 0; at < batches; at += 1) {
     log.append(runOfRecords(textRecords(recordsEach, `b${log.logEndOffset}`)), leaderEpoch)
   }
 }
 
 /** All records of the log from `offset` on. */
-export function readAll(log: Log, offset = log.logStartOffset): LogRecord[] {
+export function readAll(log: PartitionLog, offset = log.logStartOffset): LogRecord[] {
   const target = batchMemory(new SharedArrayBuffer(64 * 1024))
   const records: LogRecord[] = []
   let at = offset
@@ -53,7 +58,7 @@ export function readAll(log: Log, offset = log.logStartOffset): LogRecord[] {
   return records
 }
 
-export function labelsOf(log: Log): string[] {
+export function labelsOf(log: PartitionLog): string[] {
   return labels(readAll(log))
 }
 

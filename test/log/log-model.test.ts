@@ -5,8 +5,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchMemory } from '../../src/log/batch-memory.ts'
-import type { Log } from '../../src/log/log.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import { SegmentReader } from '../../src/log/segment-reader.ts'
 import {
   encodeBatch,
@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 class Model {
   readonly directory = temporaryDirectory()
-  log: Log = openLog({ directory: this.directory })
+  log: PartitionLog = openLog({ directory: this.directory })
   batches: ModelBatch[] = []
   start = 0
   end = 0

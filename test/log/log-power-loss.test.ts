@@ -4,10 +4,10 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { type FileSystem, realFileSystem } from '../../src/log/file-system.ts'
-import type { Log } from '../../src/log/log.ts'
 import { LogDirectory } from '../../src/log/log-directory.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
 import { OpenFiles } from '../../src/log/open-files.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import { stampedRun, textRecords } from '../support/batch-builder.ts'
 import { MemoryFileSystem, systemError } from '../support/memory-file-system.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -24,7 +24,7 @@ function newDisk(): MemoryFileSystem {
 }
 
 /** Batches of two records from the log's end on, as a leader of that epoch stamped them. */
-function replicate(log: Log, batches: number, leaderEpoch: number): void {
+function replicate(log: PartitionLog, batches: number, leaderEpoch: number): void {
   for (let at = 0; at < batches; at += 1) {
     const name = `e${leaderEpoch}-${log.logEndOffset}`
     log.appendReplicated(stampedRun([textRecords(2, name)], log.logEndOffset, leaderEpoch))

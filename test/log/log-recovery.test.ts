@@ -3,8 +3,8 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import { readLeaderEpochs } from '../../src/log/leader-epochs.ts'
-import type { Log } from '../../src/log/log.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
+import type { PartitionLog } from '../../src/log/partition-log.ts'
 import {
   labels as labelsOfRecords,
   stampedRun,
@@ -26,7 +26,7 @@ function basesIn(directory: string): number[] {
 }
 
 /** A log as a crash leaves it: whatever was written is there, nothing was completed. */
-function crashedLog(batches: number): { directory: string; log: Log; labels: string[] } {
+function crashedLog(batches: number): { directory: string; log: PartitionLog; labels: string[] } {
   const directory = temporaryDirectory()
   const log = openLog({ directory })
   appendBatches(log, batches)

@@ -11,8 +11,8 @@ import { attributesAt, checkBatch, nextOffsetAt, sizeInBytesAt } from '../../log
 import { attributeBit } from '../../log/batch-layout.ts'
 import { type BatchMemory, batchMemory } from '../../log/batch-memory.ts'
 import { type FileSystem, realFileSystem } from '../../log/file-system.ts'
-import { Log } from '../../log/log.ts'
 import { type FlushPolicy, logConfigDefaults } from '../../log/log-config.ts'
+import { PartitionLog } from '../../log/partition-log.ts'
 import { batchSizeBound, type ProduceRecord } from '../../log/record.ts'
 import { forEachRecord } from '../../log/record-reader.ts'
 import { CompactWriter } from './compact-writer.ts'
@@ -37,7 +37,7 @@ export interface MetadataLogOptions {
 }
 
 export class MetadataLog implements MetadataLogPort {
-  readonly #log: Log
+  readonly #log: PartitionLog
   readonly #clock: Clock
   readonly #encoder = new BatchEncoder()
   readonly #writer = new CompactWriter()
@@ -47,7 +47,7 @@ export class MetadataLog implements MetadataLogPort {
   /** Of this controller's time at the log: one more than that of the one before. */
   readonly epoch: number
 
-  private constructor(log: Log, clock: Clock) {
+  private constructor(log: PartitionLog, clock: Clock) {
     this.#log = log
     this.#clock = clock
     this.epoch = Math.max(0, log.leaderEpochs.latest) + 1
@@ -60,7 +60,7 @@ export class MetadataLog implements MetadataLogPort {
    */
   static open({ directory, clock, flush, fs = realFileSystem }: MetadataLogOptions): MetadataLog {
     fs.makeDirectory(directory)
-    const log = Log.open({
+    const log = PartitionLog.open({
       directory: `${directory}/${metadataDirectoryName}`,
       topic: metadataTopic,
       partition: 0,

@@ -14,8 +14,8 @@ import {
 } from '../../../src/log/batch-header.ts'
 import { batchMemory } from '../../../src/log/batch-memory.ts'
 import { type FileSystem, realFileSystem } from '../../../src/log/file-system.ts'
-import { Log } from '../../../src/log/log.ts'
 import { logConfigDefaults } from '../../../src/log/log-config.ts'
+import { PartitionLog } from '../../../src/log/partition-log.ts'
 import { MetadataLog } from '../../../src/replication/controller/metadata-log.ts'
 import type { MetadataRecord } from '../../../src/replication/controller/metadata-records.ts'
 import { ControllerHarness, contentsOf, topicIdOf } from './controller-harness.ts'
@@ -140,7 +140,7 @@ describe('metadata log on disk', () => {
 
   it('a value that is no metadata record: CORRUPT_MESSAGE', () => {
     const directory = join(root, '__cluster_metadata-0')
-    const foreign = Log.open({
+    const foreign = PartitionLog.open({
       directory,
       topic: '__cluster_metadata',
       partition: 0,

@@ -30,7 +30,7 @@ import type { SegmentPosition } from './read-plan.ts'
 import type { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 
-export class Log {
+export class PartitionLog {
   readonly directory: string
   readonly topic: string
   readonly partition: number
@@ -77,8 +77,8 @@ export class Log {
    * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE,
    *   KAFKA_STORAGE_ERROR
    */
-  static open(options: LogOptions): Log {
-    return new Log(options)
+  static open(options: LogOptions): PartitionLog {
+    return new PartitionLog(options)
   }
 
   /** First offset that may be read. */
