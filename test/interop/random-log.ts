@@ -41,16 +41,26 @@ interface Writing {
   truncatedCount: number
 }
 
-const steps = 60
+const stepsDefault = 60
 const batchesPerRunMax = 4
 const batchBytesMax = 2000
 const config = { ...logConfigDefaults, segmentBytes: 6000, indexIntervalBytes: 300 }
+
+export interface RandomLogOptions {
+  readonly steps?: number
+  /** Largest step from one leader epoch to the next; 0: all is written in epoch 0. */
+  readonly epochStepMax?: number
+}
 
 /**
  * Leader and follower directories below `parent`; both get the same bytes and must pass the same
  * judge. A new leader epoch begins now and then, and before it the tail may be cut off.
  */
-export function writeRandomLogs(parent: string, seed: number): RandomLog[] {
+export function writeRandomLogs(
+  parent: string,
+  seed: number,
+  { steps = stepsDefault, epochStepMax = 3 }: RandomLogOptions = {},
+): RandomLog[] {
   const random = randomNumbers(seed)
   const clock = new ManualClock(1_700_000_000_000)
   const open = (name: string): PartitionLog =>
@@ -79,7 +89,7 @@ export function writeRandomLogs(parent: string, seed: number): RandomLog[] {
     truncatedCount: 0,
   }
   for (let step = 0; step < steps; step += 1) {
-    if (random(8) === 0) beginEpoch(writing)
+    if (random(8) === 0) beginEpoch(writing, epochStepMax)
     appendRun(writing)
   }
   const { leader, follower, records, truncatedCount } = writing
@@ -96,9 +106,9 @@ export function segmentFiles(directory: string): string[] {
     .map((name) => join(directory, name))
 }
 
-function beginEpoch(writing: Writing): void {
+function beginEpoch(writing: Writing, epochStepMax: number): void {
   const { random, records, batchBases, leader, follower } = writing
-  writing.leaderEpoch += 1 + random(3)
+  if (epochStepMax > 0) writing.leaderEpoch += 1 + random(epochStepMax)
   if (random(2) === 0 || records.length === 0) return
   // Replicas only ever cut between batches: an epoch begins and ends with one.
   const around = Math.max(0, leader.logEndOffset - random(40))
