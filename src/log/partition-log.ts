@@ -12,19 +12,11 @@
 import type { Clock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
 import { checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
-import {
-  baseOffsetAt,
-  lastOffsetAt,
-  leaderEpochAt,
-  maxTimestampAt,
-  nextOffsetAt,
-  sizeInBytesAt,
-  stampBatch,
-} from './batch-header.ts'
 import type { BatchMemory, BatchRun } from './batch-memory.ts'
 import type { EpochEnd, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
 import { type LogOptions, openLogFiles } from './log-opening.ts'
+import { LogTail } from './log-tail.ts'
 import type { OpenFiles } from './open-files.ts'
 import type { SegmentPosition } from './read-plan.ts'
 import type { SegmentRow } from './segment-row.ts'
@@ -40,13 +32,8 @@ export class PartitionLog {
   readonly #files: OpenFiles
   readonly #ownsFiles: boolean
   readonly #row: SegmentRow
+  readonly #tail: LogTail
   #logStartOffset: number
-  #logEndOffset: number
-  /**
-   * One past the last batch; below the log's end after a truncation within a batch. A new segment
-   * is named by it, so that segments follow each other without a hole and recovery knows one.
-   */
-  #dataEndOffset: number
   #recoveryPoint: number
   #lastFlushMs: number
   #failure: TidemarkError | undefined = undefined
@@ -64,8 +51,8 @@ export class PartitionLog {
     this.#ownsFiles = options.files === undefined
     this.#row = opened.row
     this.#logStartOffset = opened.logStartOffset
-    this.#logEndOffset = opened.logEndOffset
-    this.#dataEndOffset = opened.logEndOffset
+    const { row, leaderEpochs, logEndOffset } = opened
+    this.#tail = new LogTail({ config: options.config, row, leaderEpochs, logEndOffset })
     this.#recoveryPoint = opened.recoveryPoint
     this.#lastFlushMs = options.clock.nowMs()
   }
@@ -88,7 +75,7 @@ export class PartitionLog {
 
   /** Offset that the next record gets. */
   get logEndOffset(): number {
-    return this.#logEndOffset
+    return this.#tail.logEndOffset
   }
 
   /** Everything below is on disk for certain. */
@@ -125,12 +112,7 @@ export class PartitionLog {
   append(run: BatchRun, leaderEpoch: number): void {
     this.#assertWritable()
     checkLeaderRun(run, this.config, leaderEpoch, this.leaderEpochs.latest)
-    const { memory, positions, count } = run
-    let offset = this.#logEndOffset
-    for (let at = 0; at < count; at += 1) {
-      stampBatch(memory, positions[at], offset, leaderEpoch)
-      offset = nextOffsetAt(memory, positions[at])
-    }
+    this.#tail.stamp(run, leaderEpoch)
     this.#write(run)
   }
 
@@ -143,7 +125,7 @@ export class PartitionLog {
    */
   appendReplicated(run: BatchRun): void {
     this.#assertWritable()
-    checkReplicatedRun(run, this.config, this.#logEndOffset, this.leaderEpochs.latest)
+    checkReplicatedRun(run, this.config, this.#tail.logEndOffset, this.leaderEpochs.latest)
     this.#write(run)
   }
 
@@ -163,13 +145,13 @@ export class PartitionLog {
     targetPosition: number,
   ): number {
     if (this.#closed) throw closedError(this.directory)
-    if (!(offset >= this.#logStartOffset && offset <= this.#logEndOffset)) {
+    if (!(offset >= this.#logStartOffset && offset <= this.#tail.logEndOffset)) {
       throw new TidemarkError(
         'OFFSET_OUT_OF_RANGE',
-        `offset ${offset}: the log holds ${this.#logStartOffset} to ${this.#logEndOffset}`,
+        `offset ${offset}: the log holds ${this.#logStartOffset} to ${this.#tail.logEndOffset}`,
       )
     }
-    const end = Math.min(endOffset, this.#logEndOffset)
+    const end = Math.min(endOffset, this.#tail.logEndOffset)
     try {
       return this.#row.read({ offset, endOffset: end, maxBytes, target, targetPosition })
     } catch (cause) {
@@ -179,7 +161,7 @@ export class PartitionLog {
 
   /** Where `leaderEpoch`, or the largest epoch known below it, ends in this log. */
   endOffsetFor(leaderEpoch: number): EpochEnd {
-    return this.leaderEpochs.endOffsetFor(leaderEpoch, this.#logEndOffset)
+    return this.leaderEpochs.endOffsetFor(leaderEpoch, this.#tail.logEndOffset)
   }
 
   /**
@@ -197,9 +179,9 @@ export class PartitionLog {
   truncateTo(offset: number): boolean {
     this.#assertOffset(offset)
     this.#assertWritable()
-    if (offset >= this.#logEndOffset) {
+    if (offset >= this.#tail.logEndOffset) {
       // KAFKA-10706: an epoch that began here without a record must go, or it diverges for ever.
-      this.#guarded(() => this.leaderEpochs.truncateFromEnd(this.#logEndOffset))
+      this.#guarded(() => this.leaderEpochs.truncateFromEnd(this.#tail.logEndOffset))
       return false
     }
     if (offset < this.#row.firstBaseOffset) {
@@ -209,11 +191,11 @@ export class PartitionLog {
     const isOnDisk = offset < this.#recoveryPoint
     this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
     this.#guarded(() => {
-      this.#dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
-      this.#recoveryPoint = Math.min(this.#recoveryPoint, this.#dataEndOffset)
+      this.#tail.dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
+      this.#recoveryPoint = Math.min(this.#recoveryPoint, this.#tail.dataEndOffset)
       this.leaderEpochs.truncateFromEnd(offset)
     })
-    this.#logEndOffset = offset
+    this.#tail.logEndOffset = offset
     this.#logStartOffset = Math.min(this.#logStartOffset, offset)
     return true
   }
@@ -226,19 +208,19 @@ export class PartitionLog {
     this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
     this.#guarded(() => {
       this.#row.restartAt(offset, isOnDisk)
-      this.#dataEndOffset = offset
+      this.#tail.dataEndOffset = offset
       this.leaderEpochs.clear()
     })
-    this.#logEndOffset = offset
+    this.#tail.logEndOffset = offset
     this.#logStartOffset = offset
   }
 
   /** Raises the log start offset; the records below are no longer read. Returns whether it rose. */
   advanceLogStart(offset: number): boolean {
-    if (!(offset <= this.#logEndOffset)) {
+    if (!(offset <= this.#tail.logEndOffset)) {
       throw new TidemarkError(
         'OFFSET_OUT_OF_RANGE',
-        `log start ${offset}: the log ends at ${this.#logEndOffset}`,
+        `log start ${offset}: the log ends at ${this.#tail.logEndOffset}`,
       )
     }
     if (offset <= this.#logStartOffset) return false
@@ -260,14 +242,14 @@ export class PartitionLog {
       // Before the recovery point rises: below it nobody restores epochs from the batches.
       this.leaderEpochs.flush()
     })
-    this.#recoveryPoint = this.#dataEndOffset
+    this.#recoveryPoint = this.#tail.dataEndOffset
     this.#lastFlushMs = this.#clock.nowMs()
   }
 
   /** Flushes if the policy is `interval` and it is time. Returns whether it did. */
   flushIfDue(nowMs: number): boolean {
     const { flush } = this.config
-    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#dataEndOffset) return false
+    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#tail.dataEndOffset) return false
     if (this.#failure !== undefined || nowMs - this.#lastFlushMs < flush.ms) return false
     this.flush()
     return true
@@ -292,55 +274,14 @@ export class PartitionLog {
     }
   }
 
-  /** The one write. */
   #write(run: BatchRun): void {
     if (run.count === 0) return
-    this.#row.active.mark()
     try {
-      this.#assignEpochs(run)
-      this.#writeBatches(run)
+      this.#tail.write(run)
     } catch (cause) {
-      this.#row.active.forgetUnwritten()
       throw this.#fail(cause)
     }
     if (this.config.flush.kind === 'batch') this.flush()
-  }
-
-  /** Batches are noted and rolled one by one, and written as far as one file goes. */
-  #writeBatches(run: BatchRun): void {
-    const { memory, positions, count } = run
-    let first = 0
-    for (let at = 0; at < count; at += 1) {
-      const position = positions[at]
-      const size = sizeInBytesAt(memory, position)
-      const lastOffset = lastOffsetAt(memory, position)
-      const maxTimestampMs = maxTimestampAt(memory, position)
-      if (this.#row.mustRollBefore(size, lastOffset, maxTimestampMs)) {
-        this.#writeGroup(run, first, at)
-        const isEmpty = this.#row.active.sizeBytes === 0
-        this.#row.roll(isEmpty ? this.#logEndOffset : this.#dataEndOffset)
-        this.#row.active.mark()
-        first = at
-      }
-      this.#row.active.note(this.config, size, lastOffset, maxTimestampMs)
-    }
-    this.#writeGroup(run, first, count)
-  }
-
-  #writeGroup(run: BatchRun, first: number, end: number): void {
-    if (first === end) return
-    this.#row.active.write(run, first, end)
-    this.#logEndOffset = nextOffsetAt(run.memory, run.positions[end - 1])
-    this.#dataEndOffset = this.#logEndOffset
-  }
-
-  /** Before the data: after a crash the file may hold an epoch too many, never one too few. */
-  #assignEpochs({ memory, positions, count }: BatchRun): void {
-    for (let at = 0; at < count; at += 1) {
-      const epoch = leaderEpochAt(memory, positions[at])
-      if (epoch === this.leaderEpochs.latest || epoch < 0) continue
-      this.leaderEpochs.assign(epoch, baseOffsetAt(memory, positions[at]))
-    }
   }
 
   #guarded(action: () => void): void {
