@@ -36,7 +36,7 @@ export interface BrokerRegistration {
   readonly inControlledShutdown: boolean
 }
 
-/** What a leader asks of its own, possibly old, view of the brokers (eligibility, §3.2). */
+/** What a leader asks of its own, possibly old, view of the brokers. */
 export interface BrokerView {
   /** Registered, unfenced and not in controlled shutdown. */
   isActive(broker: BrokerId): boolean

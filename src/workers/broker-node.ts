@@ -154,6 +154,8 @@ export class BrokerNode {
       files: this.#files,
       brokerDirectory: options.brokerDirectory,
       config,
+      isInSync: (index) =>
+        this.link.image.partition(index)?.inSyncReplicas.includes(brokerId) === true,
       stopwatchMs: () => performance.now(),
     })
     this.#roles = new RoleChanges({
@@ -343,9 +345,9 @@ export class BrokerNode {
     const { board, brokerId } = this
     if (!this.#catchUp.hasWork) return 0
     this.#catchUpThrottle.setRate(board.catchUpBytesPerSec(brokerId), nowMs)
-    if (!this.#catchUpThrottle.isOpen(nowMs)) return 0
-    const bytes = this.#catchUp.step(nowMs, this.#onReport)
-    this.#catchUpThrottle.pay(bytes)
+    const isLimited = !this.#catchUpThrottle.isOpen(nowMs)
+    const bytes = this.#catchUp.step(nowMs, isLimited, this.#onReport)
+    if (!isLimited) this.#catchUpThrottle.pay(bytes)
     this.#throttle.pay(bytes)
     return bytes > 0 ? 1 : 0
   }

@@ -20,6 +20,8 @@ import type { ProgressBoard } from './progress-board.ts'
 
 const batchesPerReadMax = 16_384
 const readersOpenMax = 256
+/** How often a limited pass looks for partitions that the limit doesn't hold back. */
+const inSyncScanMs = 10
 
 export interface CatchUpParts {
   readonly brokerId: BrokerId
@@ -34,6 +36,8 @@ export interface CatchUpParts {
     readonly 'catch.up.policy': 'smallest-lag-first' | 'round-robin'
     readonly 'catch.up.read.bytes': number
   }
+  /** Whether this broker is in the committed ISR of a partition, as far as it knows. */
+  readonly isInSync: (partition: PartitionIndex) => boolean
   /** Monotonic milliseconds, for the journal of reads only. */
   readonly stopwatchMs: () => number
 }
@@ -52,6 +56,7 @@ export class CatchUp {
   readonly #readers = new Map<PartitionIndex, SegmentReader>()
   #queue: PartitionIndex[] = []
   #journal: CatchUpRead[] = []
+  #scanAtMs = 0
 
   constructor(parts: CatchUpParts) {
     this.#parts = parts
@@ -72,12 +77,19 @@ export class CatchUp {
   /**
    * One read of one partition.
    *
-   * @param nowMs for the journal @param report told each partition whose end moved
+   * @param isLimited only of one in whose ISR this broker is: a limit must not drive a member out
+   *   (KAFKA-4313)
+   * @param report told each partition whose end moved
    * @returns bytes appended; 0: nothing to do at present
    */
-  step(nowMs: number, report: (partition: PartitionIndex) => void): number {
+  step(nowMs: number, isLimited: boolean, report: (partition: PartitionIndex) => void): number {
     const partition = this.#next()
-    if (partition === undefined) return 0
+    if (partition === undefined || (isLimited && !this.#preferInSync(nowMs))) return 0
+    return this.#readLast(nowMs, report)
+  }
+
+  #readLast(nowMs: number, report: (partition: PartitionIndex) => void): number {
+    const partition = this.#queue.at(-1)!
     const startedMs = this.#parts.stopwatchMs()
     const bytes = this.#readOnce(partition)
     if (bytes > 0) {
@@ -115,6 +127,20 @@ export class CatchUp {
     if (this.#parts.followed.behind.length === 0) return undefined
     this.#plan()
     return this.#queue.at(-1)
+  }
+
+  /** Brings a partition that is behind and in sync to the queue's end. False: there is none. */
+  #preferInSync(nowMs: number): boolean {
+    const { isInSync } = this.#parts
+    if (isInSync(this.#queue.at(-1)!)) return true
+    if (nowMs < this.#scanAtMs) return false
+    this.#scanAtMs = nowMs + inSyncScanMs
+    // Those that fell behind since the pass was planned: it may not end as long as the limit holds.
+    this.#queue.unshift(...this.#parts.followed.takeBehind())
+    const at = this.#queue.findIndex((each) => isInSync(each) && this.#isBehind(each))
+    if (at < 0) return false
+    this.#queue.push(...this.#queue.splice(at, 1))
+    return true
   }
 
   /** Order of the pass: the queue is worked from its end. */

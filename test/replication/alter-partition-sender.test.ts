@@ -134,7 +134,7 @@ describe('the sender', () => {
     expect(sending.sender.size).toBe(0)
   })
 
-  it('B5: NOT_CONTROLLER for one partition keeps that one alone for the next controller', () => {
+  it('NOT_CONTROLLER for one partition keeps that one alone for the next controller', () => {
     const sending = new Sending()
     sending.sender.trySubmit(item(0))
     sending.sender.trySubmit(item(1))

@@ -67,27 +67,6 @@ describe('caught-up time', () => {
     expect(led.describe().followers[0]).toMatchObject({ logEndOffset: 6, brokerEpoch: -1 })
   })
 
-  it('A1 (KAFKA-4485): never at the end of a moving log, and still in sync', () => {
-    const led = new Led({ replicas: [leader, b] })
-    const at = (ms: number) => {
-      led.nowMs = startMs + ms
-    }
-    led.append(10)
-    led.fetch(b, 10)
-    at(500)
-    led.append(15)
-    led.fetch(b, 10)
-    at(1_000)
-    led.append(20)
-    led.fetch(b, 15)
-    at(1_500)
-    led.append(25)
-    led.fetch(b, 20)
-    expect(led.caughtUpTimeMs(b)).toBe(startMs + 1_000)
-    at(1_800)
-    expect(led.check()).toBe(0)
-  })
-
   it('unreported polls keep an idle follower caught up to its last poll', () => {
     const led = new Led({ logEndOffset: 10 })
     led.fetch(b, 10)

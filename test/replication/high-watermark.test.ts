@@ -31,7 +31,7 @@ describe('the high watermark', () => {
     expect(new Led({ logEndOffset: 6, highWatermark: 9 }).highWatermark()).toBe(6)
   })
 
-  it('17, C3 (KAFKA-15021): does not wait for who is fenced or shutting down', () => {
+  it('17. does not wait for who is fenced or shutting down', () => {
     for (const fact of [{}, { isFenced: true }, { isShuttingDown: true }]) {
       const led = new Led({ replicas: [leader, b] })
       led.append(10)
@@ -80,30 +80,6 @@ describe('the high watermark', () => {
     expect(led.highWatermark()).toBe(10)
   })
 
-  it('C4 (KAFKA-15583): stands still under min ISR, whatever the acks', () => {
-    const led = new Led({ replicas: [leader, b], minInSync: 2 })
-    led.append(10)
-    led.fetch(b, 10)
-    const told = { replicas: [leader, b], partitionEpoch: 11, inSyncReplicas: [leader] }
-    led.metadata(told, 2)
-    led.world.of(b).isFenced = true
-    led.append(15)
-    expect(led.highWatermark()).toBe(10)
-    led.world.of(b).isFenced = false
-    led.fetch(b, 15)
-    expect(led.highWatermark()).toBe(10)
-    led.accept(led.request())
-    expect(led.highWatermark()).toBe(15)
-  })
-
-  it('C4. a minimum above the replication factor is the replication factor', () => {
-    const led = new Led({ replicas: [leader, b], minInSync: 5 })
-    led.append(10)
-    led.fetch(b, 10)
-    expect(led.highWatermark()).toBe(10)
-    expect(led.describe().minInSync).toBe(2)
-  })
-
   it('is bounded by a proposed member before the controller has answered', () => {
     const led = new Led({ isr: [leader, b] })
     led.append(10)
@@ -147,13 +123,6 @@ describe('the high watermark', () => {
     led.append(11)
     expect(led.highWatermark()).toBe(10)
     expect(led.leaders.takeAdvanced({ advanced: () => undefined })).toBe(1)
-  })
-
-  it('C1 (KAFKA-13141): a diverging follower that reports nothing moves nothing', () => {
-    const led = new Led({ replicas: [leader, b], logEndOffset: 10, highWatermark: 5 })
-    led.poll(b)
-    expect(led.describe().followers[0].logEndOffset).toBe(-1)
-    expect(led.highWatermark()).toBe(5)
   })
 
   it('with the leader as the only replica follows each append', () => {

@@ -14,7 +14,7 @@ function ledAlone(criterion: ExpandCriterion = 'high.watermark'): Led {
 }
 
 describe.each(criteria)('expanding by %s', (criterion) => {
-  it('9. FollowerDoesNotJoinISRUntilCaughtUpToOffsetWithinCurrentLeaderEpoch, A2', () => {
+  it('9. FollowerDoesNotJoinISRUntilCaughtUpToOffsetWithinCurrentLeaderEpoch', () => {
     const led = new Led({
       isr: [leader],
       logEndOffset: 10,
@@ -56,7 +56,7 @@ describe.each(criteria)('expanding by %s', (criterion) => {
     expect(led.leaders.counters).toMatchObject({ isrExpands: 1, failedIsrUpdates: 0 })
   })
 
-  it('13. IsrNotExpandedIfReplicaIsFencedOrShutdown, A4 (KAFKA-13916)', () => {
+  it('13. IsrNotExpandedIfReplicaIsFencedOrShutdown', () => {
     for (const fact of [{ isFenced: true }, { isShuttingDown: true }]) {
       const led = ledAlone(criterion)
       Object.assign(led.world.of(b), fact)
@@ -142,21 +142,6 @@ describe('a refused expansion', () => {
     expect(led.describe().isrState).toBe('pendingExpand')
     expect(led.request().items[0]).toBe(request.items[0])
   })
-
-  it('B5 (KAFKA-14154): NOT_CONTROLLER is not final, it goes to the next controller', () => {
-    const led = ledAlone()
-    led.fetch(b, 10)
-    const request = led.request()
-    led.refuse(request, 'NOT_CONTROLLER')
-    expect(led.describe().isrState).toBe('pendingExpand')
-    expect(led.leaders.counters.failedIsrUpdates).toBe(0)
-    expect(led.hasRequest()).toBe(false)
-    led.nowMs += 50
-    const again = led.request()
-    expect(again.items[0]).toBe(request.items[0])
-    led.accept(again)
-    expect(led.describe().inSyncReplicas).toEqual([leader, b])
-  })
 })
 
 describe('broker epochs', () => {
@@ -186,19 +171,6 @@ describe('broker epochs', () => {
       { brokerId: c, brokerEpoch: -1 },
       { brokerId: b, brokerEpoch: -1 },
     ])
-  })
-
-  it('A5, A6: a new life does not join on the offset of the former one', () => {
-    const led = ledAlone()
-    led.world.of(b).isFenced = true
-    led.fetch(b, 10)
-    Object.assign(led.world.of(b), { isFenced: false, epoch: 200 })
-    led.poll(b)
-    expect(led.hasRequest()).toBe(false)
-    led.fetch(b, 0)
-    expect(led.hasRequest()).toBe(false)
-    led.fetch(b, 10)
-    expect(led.request().items[0].newInSyncReplicas[1]).toEqual({ brokerId: b, brokerEpoch: 200 })
   })
 })
 

@@ -62,7 +62,7 @@ describe('shrinking', () => {
     }
   })
 
-  it('20. ShouldNotShrinkIsrIfFollowerCaughtUpToLogEnd, A3 (KAFKA-7152)', () => {
+  it('20. ShouldNotShrinkIsrIfFollowerCaughtUpToLogEnd', () => {
     const led = new Led({ replicas: [leader, b], logEndOffset: 10 })
     led.fetch(b, 10)
     led.nowMs += 3 * lagMaxMs
@@ -206,30 +206,5 @@ describe('an answer', () => {
     const request = led.request()
     led.respond(request, [{ ...applied(request.items[0]), inSyncReplicas: [leader] }])
     expect(led.describe().inSyncReplicas).toEqual([leader])
-  })
-
-  it('B3 (KAFKA-13091): moves the high watermark and releases who waits', () => {
-    const led = ledWithLaggard()
-    led.leaders.wait(p0, 10, 0, 77, startMs + 60_000, 5)
-    led.nowMs += lagMaxMs + 1
-    led.check()
-    expect(led.takeCompleted()).toEqual([])
-    led.accept(led.request())
-    expect(led.takeCompleted()).toEqual([{ ticket: 77, error: 0, baseOffset: 5 }])
-  })
-
-  it('B1 (KAFKA-12686): metadata does not free the sender, and the late answer is nobody’s', () => {
-    const led = ledWithLaggard()
-    led.nowMs += lagMaxMs + 1
-    led.check()
-    const request = led.request()
-    led.metadata({ partitionEpoch: 11, inSyncReplicas: [leader, b, c] })
-    expect(led.check()).toBe(0)
-    expect(led.describe().isrState).toBe('committed')
-    led.accept(request)
-    expect(led.describe()).toMatchObject({ inSyncReplicas: [leader, b, c], partitionEpoch: 11 })
-    expect(led.leaders.counters.isrShrinks).toBe(0)
-    expect(led.check()).toBe(1)
-    expect(led.request().items[0].partitionEpoch).toBe(11)
   })
 })

@@ -111,23 +111,6 @@ describe('waiting producers', () => {
     led.leaders.wait(p0, 10, 0, 1, later)
     expect(led.takeCompleted()).toMatchObject([{ ticket: 1, error: 0 }])
   })
-
-  it('B4 (KAFKA-13254): a visitor may append, fetch and wait again', () => {
-    const led = new Led({ replicas: [leader] })
-    const seen: number[] = []
-    led.append(1)
-    led.leaders.wait(p0, 1, 0, 1, later)
-    const visited = led.leaders.takeCompleted({
-      completed: (_, ticket) => {
-        seen.push(ticket)
-        if (ticket === 5) return
-        led.append(ticket + 1)
-        led.leaders.wait(p0, ticket + 1, 0, ticket + 1, later)
-      },
-    })
-    expect(seen).toEqual([1, 2, 3, 4, 5])
-    expect(visited).toBe(5)
-  })
 })
 
 interface Waiter {

@@ -136,39 +136,6 @@ describe('a leader that falls silent', () => {
     cluster.until('it is answered', () => cluster.answer(ticket) !== undefined)
     expect(cluster.answer(ticket)).toMatchObject({ error: 'REQUEST_TIMED_OUT' })
   })
-
-  it('leads again later: frames of its first tenure in the ring mislead nobody', () => {
-    const cluster = new WorkerCluster({
-      config: { ...config, 'ring.detach.stuck.ms': 60_000, 'replica.lag.time.max.ms': 60_000 },
-    })
-    cluster.run(100)
-    cluster.produce(0, 1)
-    cluster.settle()
-    stall(cluster, 2, 3)
-    // Ten batches that the followers have in front of them in the ring, and never take.
-    for (let batch = 0; batch < 10; batch++) cluster.produce(0, 1, 50, 1)
-    cluster.step(1)
-    expect([1, 2, 3].map((broker) => cluster.logEndOffset(broker))).toEqual([12, 2, 2])
-    cluster.frozen.add(1)
-    untilElected(cluster)
-    cluster.frozen.delete(1)
-    cluster.until('the old leader follows', () => cluster.logEndOffset(1) === 2)
-    cluster.until('it is in sync', () => cluster.isr().includes(1))
-    const old = cluster.leader()
-    cluster.frozen.add(old)
-    cluster.until('the first leads again', () => cluster.leader() === 1, 5_000)
-    cluster.run(50)
-    cluster.frozen.delete(old)
-    release(cluster, 2, 3)
-    cluster.converge()
-    const ticket = cluster.produce(0, 1)
-    cluster.run(50)
-    expect(cluster.answer(ticket)).toMatchObject({ error: 'NONE', baseOffset: 2 })
-    expectSameLogs(cluster)
-    // Nobody believes to be behind for ever and keeps its thread awake.
-    const nowMs = cluster.clock.nowMs()
-    expect([1, 2, 3].filter((broker) => cluster.node(broker).idleMs(nowMs) === 1)).toEqual([])
-  })
 })
 
 describe('leaders that come and go under load', () => {
