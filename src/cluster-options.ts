@@ -16,11 +16,14 @@ export interface ClusterOptions {
 }
 
 export interface CreateTopicOptions {
-  readonly partitions: number
+  /** Default 1. */
+  readonly partitions?: number
   /** Default: the smaller of 3 and the number of brokers. */
   readonly replicationFactor?: number
   /** `one`: broker 1 leads every partition; `spread` (default): leaders over all brokers. */
   readonly leaders?: TopicPlacement
+  /** Instead of these three: brokers of each partition by id, the preferred leader first. */
+  readonly assignments?: readonly (readonly number[])[]
   readonly config?: TopicConfigInput
 }
 

@@ -23,7 +23,7 @@ import {
   checkedRate,
   checkMinInSyncReplicas,
 } from './cluster-options.ts'
-import { placeReplicas } from './cluster-placement.ts'
+import { replicasOf } from './cluster-placement.ts'
 import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
 import { type ErrorCode, errorKinds, isTidemarkError, TidemarkError } from './errors.ts'
@@ -115,20 +115,14 @@ export class Cluster {
    * Creates a topic and resolves when each partition's leader leads and its followers follow.
    *
    * @throws {TidemarkError} INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS, INVALID_PARTITIONS,
-   *   INVALID_REPLICATION_FACTOR, INVALID_CONFIG
+   *   INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG
    */
   async createTopic(topic: string, options: CreateTopicOptions): Promise<void> {
     this.#assertOpen()
-    const { partitions, leaders = 'spread', config = {} } = options
-    const replicationFactor = options.replicationFactor ?? Math.min(3, this.#brokers.length)
-    const replicas = placeReplicas({
-      brokers: this.brokerIds,
-      partitions,
-      replicationFactor,
-      placement: leaders,
-    })
+    const { config = {} } = options
+    const replicas = replicasOf(options, this.brokerIds)
     const configs = topicConfigEntries(config)
-    checkMinInSyncReplicas(config, replicationFactor)
+    checkMinInSyncReplicas(config, replicas[0].length)
     await this.#client.createTopic({ topic, assignments: replicas, configs })
     await this.#until(
       () => this.partitionsOf(topic)?.every((index) => isServed(this.#readiness, index)) === true,
