@@ -38,6 +38,8 @@ export const limits = {
 
   /** Open segment files a broker thread keeps at most; the least recently used are closed. */
   openFilesPerBrokerMax: 6_000,
+  /** Pages of sealed segments' index files that a thread keeps for lookups. */
+  indexPagesPerThreadBytesMax: 8 * MiB,
 } as const
 
 invariant(limits.ringBytesMin * limits.ringClaimShareMax >= 64 * KiB, 'a claim holds a batch')

@@ -52,4 +52,5 @@ export {
 } from './record.ts'
 export { forEachRecord, type RecordPlace, readRecords, recordOf } from './record-reader.ts'
 export { SegmentReader, type SegmentReaderOptions } from './segment-reader.ts'
+export type { TimestampOffset } from './timestamp-lookup.ts'
 export { checkTopicName, type TopicPartition, topicNameFault } from './topic-name.ts'

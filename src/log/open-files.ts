@@ -7,6 +7,7 @@
 import { invariant } from '../invariant.ts'
 import { limits } from '../limits.ts'
 import { type FileSystem, type OpenMode, realFileSystem } from './file-system.ts'
+import { IndexPages } from './index-pages.ts'
 import { systemErrorCode } from './storage-error.ts'
 
 /** A file that may be open. Links of the row of open files are in the object itself. */
@@ -25,6 +26,8 @@ export class OpenFile {
 
 export class OpenFiles {
   readonly fs: FileSystem
+  /** What these files' indexes were looked up in. */
+  readonly indexPages = new IndexPages()
   #budget: number
   #newest: OpenFile | undefined = undefined
   #oldest: OpenFile | undefined = undefined

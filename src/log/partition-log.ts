@@ -21,6 +21,7 @@ import type { OpenFiles } from './open-files.ts'
 import type { SegmentPosition } from './read-plan.ts'
 import type { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
+import { findNewest, findTimestamp, type TimestampOffset } from './timestamp-lookup.ts'
 
 export class PartitionLog {
   readonly directory: string
@@ -157,6 +158,27 @@ export class PartitionLog {
     } catch (cause) {
       throw storageError('cannot read', this.directory, cause)
     }
+  }
+
+  /**
+   * First readable record that is not older than `timestampMs` (milliseconds since 1970); undefined
+   * when all are older.
+   *
+   * @throws {TidemarkError} INVALID_ARGUMENT; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
+   */
+  offsetForTimestamp(timestampMs: number): TimestampOffset | undefined {
+    if (this.#closed) throw closedError(this.directory)
+    return findTimestamp(this.#row.segments, { timestampMs, startOffset: this.#logStartOffset })
+  }
+
+  /**
+   * First readable record with the newest timestamp of all (KIP-734); undefined when none has one.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
+   */
+  maxTimestampOffset(): TimestampOffset | undefined {
+    if (this.#closed) throw closedError(this.directory)
+    return findNewest(this.#row.segments, this.#logStartOffset)
   }
 
   /** Where `leaderEpoch`, or the largest epoch known below it, ends in this log. */

@@ -49,28 +49,41 @@ export function forEachRecord(
   position: number,
   visit: (place: RecordPlace) => void,
 ): void {
-  const cursor = openRecords(memory, position)
-  const place = emptyPlace(cursor.bytes)
-  const batch = batchNumbers(memory, position)
-  let offsetDeltaBefore = -1
-  for (let index = 0; index < batch.recordCount; index += 1) {
-    offsetDeltaBefore = readPlace(cursor, batch, offsetDeltaBefore, place)
-    visit(place)
-  }
-  assertAtEnd(cursor)
+  const cursor = new RecordCursor(memory, position)
+  while (cursor.next()) visit(cursor.place)
 }
 
 /** The same as objects, one by one. Keys and values are views, not copies. */
 export function* readRecords(memory: BatchMemory, position: number): Generator<LogRecord> {
-  const cursor = openRecords(memory, position)
-  const place = emptyPlace(cursor.bytes)
-  const batch = batchNumbers(memory, position)
-  let offsetDeltaBefore = -1
-  for (let index = 0; index < batch.recordCount; index += 1) {
-    offsetDeltaBefore = readPlace(cursor, batch, offsetDeltaBefore, place)
-    yield recordOf(place)
+  const cursor = new RecordCursor(memory, position)
+  while (cursor.next()) yield recordOf(cursor.place)
+}
+
+/** The same for callers that stop where they like. */
+export class RecordCursor {
+  /** Of the record that `next` came to. */
+  readonly place: RecordPlace
+  readonly #cursor: VarintCursor
+  readonly #batch: BatchNumbers
+  #index = 0
+  #offsetDelta = -1
+
+  constructor(memory: BatchMemory, position: number) {
+    this.#cursor = openRecords(memory, position)
+    this.#batch = batchNumbers(memory, position)
+    this.place = emptyPlace(this.#cursor.bytes)
   }
-  assertAtEnd(cursor)
+
+  /** False: there are no more, and nothing is left over. */
+  next(): boolean {
+    if (this.#index === this.#batch.recordCount) {
+      assertAtEnd(this.#cursor)
+      return false
+    }
+    this.#index += 1
+    this.#offsetDelta = readPlace(this.#cursor, this.#batch, this.#offsetDelta, this.place)
+    return true
+  }
 }
 
 /** A record at its place, as an object. */

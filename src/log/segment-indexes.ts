@@ -11,7 +11,7 @@ import type { FileSystem } from './file-system.ts'
 import type { LogConfig } from './log-config.ts'
 import { OffsetIndex, offsetIndexEntryBytes } from './offset-index.ts'
 import { systemErrorCode } from './storage-error.ts'
-import { TimeIndex, timeIndexEntryBytes } from './time-index.ts'
+import { type TimeEntries, TimeIndex, timeIndexEntryBytes } from './time-index.ts'
 
 /** Entries that wait in memory before the file gets them: 4 KiB of index, some MiB of log. */
 const unsavedEntriesMax = 512
@@ -21,7 +21,14 @@ interface EncodedIndex {
   encode(first: number): Uint8Array
 }
 
-export class SegmentIndexes {
+export interface NewestTimestamp {
+  /** -1: no record has one. */
+  readonly timestampMs: number
+  /** An offset of the earliest batch that has it. */
+  readonly offset: number
+}
+
+export class SegmentIndexes implements TimeEntries {
   /** Largest timestamp of the segment and the last offset of the earliest batch that has it. */
   maxTimestampMs = -1
   maxTimestampOffset: number
@@ -36,6 +43,8 @@ export class SegmentIndexes {
   #saved = false
   /** Whether the files were written since they were loaded or made. */
   #written = false
+  /** Whether what they say of time comes from the batches, and not from a file. */
+  #timesAreSeen = true
 
   constructor(fs: FileSystem, directory: string, baseOffset: number) {
     this.#fs = fs
@@ -63,6 +72,26 @@ export class SegmentIndexes {
     return this.#times.count
   }
 
+  timestampMsOf(entry: number): number {
+    return this.#times.timestampMsOf(entry)
+  }
+
+  offsetOf(entry: number): number {
+    return this.#baseOffset + this.#times.relativeOffsetOf(entry)
+  }
+
+  /** undefined: known from the file only, which may be wrong. */
+  get newest(): NewestTimestamp | undefined {
+    if (!this.#timesAreSeen) return undefined
+    return { timestampMs: this.maxTimestampMs, offset: this.maxTimestampOffset }
+  }
+
+  noteNewest({ timestampMs, offset }: NewestTimestamp): void {
+    this.maxTimestampMs = timestampMs
+    this.maxTimestampOffset = offset
+    this.#timesAreSeen = true
+  }
+
   /** Takes the entries of the files. False: missing, or not well-formed; then there are none. */
   load(segmentBytes: number): boolean {
     const offsets = this.#fs.readFile(this.#path(offsetIndexSuffix))
@@ -81,6 +110,7 @@ export class SegmentIndexes {
     this.#saved =
       offsets.length === this.#savedOffsets * offsetIndexEntryBytes &&
       times.length === this.#savedTimes * timeIndexEntryBytes
+    this.#timesAreSeen = false
     this.restartMaxTimestamp()
     return true
   }
@@ -91,6 +121,7 @@ export class SegmentIndexes {
     this.#savedOffsets = 0
     this.#savedTimes = 0
     this.#saved = false
+    this.#timesAreSeen = true
     this.restartMaxTimestamp()
   }
 
@@ -133,6 +164,7 @@ export class SegmentIndexes {
   truncateTo(position: number, offset: number): void {
     this.#offsets.truncateToPosition(position)
     this.#times.truncateTo(offset - this.#baseOffset)
+    this.#timesAreSeen = false
     this.#trimSaved()
   }
 

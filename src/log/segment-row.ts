@@ -53,6 +53,11 @@ export class SegmentRow {
     return this.#segments.length
   }
 
+  /** Ascending, the active one last. */
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
   get firstBaseOffset(): number {
     return this.#segments[0].baseOffset
   }
@@ -179,6 +184,6 @@ export class SegmentRow {
     if (segment?.baseOffset !== request.base) return segmentGone
     if (request.kind === 'search') return segment.searchPosition(request.offset)
     const { bytes, bytesPosition, length, filePosition } = request
-    return this.#options.files.fs.read(segment.fd, bytes, bytesPosition, length, filePosition)
+    return segment.read(bytes, bytesPosition, length, filePosition)
   }
 }

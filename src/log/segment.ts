@@ -11,10 +11,11 @@ import { type BatchMemory, type BatchRun, batchMemory } from './batch-memory.ts'
 import { writeBatches } from './batch-writer.ts'
 import { logSuffix, offsetIndexSuffix, segmentPath, timeIndexSuffix } from './file-names.ts'
 import type { LogConfig } from './log-config.ts'
-import { lookupOffsetIndex } from './offset-index.ts'
 import { OpenFile, type OpenFiles } from './open-files.ts'
-import { SegmentIndexes } from './segment-indexes.ts'
-import { type ScanResult, scanSegment } from './segment-scan.ts'
+import { SealedIndexes } from './sealed-indexes.ts'
+import { type NewestTimestamp, SegmentIndexes } from './segment-indexes.ts'
+import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.ts'
+import type { TimeEntries } from './time-index.ts'
 
 const relativeOffsetMax = 0x7fff_ffff
 const headerScratch = batchMemory(new ArrayBuffer(batchOverheadBytes))
@@ -50,6 +51,9 @@ export class Segment {
   readonly #directory: string
   readonly #createdMs: number
   #indexes: SegmentIndexes | undefined = undefined
+  /** The same as they lie in the files, while they aren't in memory. */
+  #sealed: SealedIndexes | undefined = undefined
+  #newest: NewestTimestamp | undefined = undefined
   /** Largest timestamp of the first batch; NaN: not read yet. */
   #firstTimestampMs = Number.NaN
   #mark = { sizeBytes: 0, offsetEntries: 0, timeEntries: 0, timestampMs: -1, timestampOffset: 0 }
@@ -81,8 +85,25 @@ export class Segment {
 
   /** Indexes in memory, empty ones if nothing has loaded them. */
   get indexes(): SegmentIndexes {
-    this.#indexes ??= new SegmentIndexes(this.#files.fs, this.#directory, this.baseOffset)
+    if (this.#indexes === undefined) {
+      this.#indexes = new SegmentIndexes(this.#files.fs, this.#directory, this.baseOffset)
+      this.#forgetSealed()
+    }
     return this.#indexes
+  }
+
+  get times(): TimeEntries {
+    return this.#indexes ?? this.#sealedIndexes
+  }
+
+  /** Newest timestamp, as its batches tell; undefined: nobody has asked them yet. */
+  get newest(): NewestTimestamp | undefined {
+    return this.#indexes === undefined ? this.#newest : this.#indexes.newest
+  }
+
+  noteNewest(newest: NewestTimestamp): void {
+    if (this.#indexes === undefined) this.#newest = newest
+    else this.#indexes.noteNewest(newest)
   }
 
   get fd(): number {
@@ -205,10 +226,7 @@ export class Segment {
 
   /** Where to begin the walk to the batch that holds `offset`. */
   searchPosition(offset: number): number {
-    if (this.#indexes !== undefined) return this.#indexes.lookup(offset)
-    const path = segmentPath(this.#directory, this.baseOffset, offsetIndexSuffix)
-    const bytes = this.#files.fs.readFile(path)
-    return bytes === undefined ? 0 : lookupOffsetIndex(bytes, offset - this.baseOffset)
+    return (this.#indexes ?? this.#sealedIndexes).lookup(offset)
   }
 
   /** Position of the first batch whose last offset is at or above `offset`; the size if none is. */
@@ -222,10 +240,23 @@ export class Segment {
     return this.#walkTo(0, offset)?.position ?? 0
   }
 
+  /** Returns the bytes read; fewer than asked at the file's end. */
+  read(target: Uint8Array, targetPosition: number, length: number, filePosition: number): number {
+    return this.#files.fs.read(this.fd, target, targetPosition, length, filePosition)
+  }
+
+  /** Walks from header to header. */
+  walk(startPosition: number, visit: BatchVisitor): ScanResult {
+    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
+    return scanSegment(this.#files.fs, this.fd, options, visit)
+  }
+
   /** Ends the writing: the index files are complete, and `release` frees the memory. */
   seal(release: boolean): void {
     if (this.#indexes?.seal() === true) this.#indexDirty = true
-    if (release) this.#indexes = undefined
+    if (!release) return
+    this.#newest = this.#indexes?.newest
+    this.#indexes = undefined
   }
 
   get needsSync(): boolean {
@@ -253,6 +284,7 @@ export class Segment {
 
   closeFile(): void {
     this.#files.close(this.file)
+    this.#forgetSealed()
   }
 
   /** Removes its files, the data last, so that a crash leaves no index alone. */
@@ -264,11 +296,20 @@ export class Segment {
     fs.remove(this.file.path)
   }
 
+  get #sealedIndexes(): SealedIndexes {
+    this.#sealed ??= new SealedIndexes(this.#files, this.#directory, this.baseOffset)
+    return this.#sealed
+  }
+
+  #forgetSealed(): void {
+    this.#sealed?.close()
+    this.#sealed = undefined
+  }
+
   /** undefined: the start lies beyond the offset already, so whoever named it was wrong. */
   #walkTo(startPosition: number, offset: number): ScanResult | undefined {
-    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
     let isBeyond = false
-    const found = scanSegment(this.#files.fs, this.fd, options, (memory, position, at) => {
+    const found = this.walk(startPosition, (memory, position, at) => {
       if (at === startPosition && at > 0) isBeyond = baseOffsetAt(memory, position) > offset
       return lastOffsetAt(memory, position) < offset
     })
@@ -283,8 +324,7 @@ export class Segment {
     let expected = indexes.lastIndexedOffset
     let nextOffset = this.baseOffset
     let fits = true
-    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
-    const scan = scanSegment(this.#files.fs, this.fd, options, (memory, position) => {
+    const scan = this.walk(startPosition, (memory, position) => {
       const lastOffset = lastOffsetAt(memory, position)
       fits = (expected ?? lastOffset) === lastOffset && baseOffsetAt(memory, position) >= nextOffset
       if (!fits) return false

@@ -9,6 +9,13 @@ import { isExactInt64, readInt64, writeInt64 } from './int64.ts'
 export const timeIndexEntryBytes = 12
 const capacityFirst = 16
 
+/** A segment's time index, wherever it is held. An entry that cannot be read says NaN. */
+export interface TimeEntries {
+  readonly timeEntries: number
+  timestampMsOf(entry: number): number
+  offsetOf(entry: number): number
+}
+
 export class TimeIndex {
   #timestampsMs = new Float64Array(0)
   #relativeOffsets = new Int32Array(0)
@@ -25,6 +32,14 @@ export class TimeIndex {
 
   get lastRelativeOffset(): number {
     return this.#count === 0 ? 0 : this.#relativeOffsets[this.#count - 1]
+  }
+
+  timestampMsOf(entry: number): number {
+    return this.#timestampsMs[entry]
+  }
+
+  relativeOffsetOf(entry: number): number {
+    return this.#relativeOffsets[entry]
   }
 
   /** Adds an entry if it is newer than the last; an older or equal one says nothing new. */
