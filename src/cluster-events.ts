@@ -3,8 +3,8 @@ import type { TidemarkError } from './errors.ts'
 import type { BrokerId, PartitionIndex } from './ids.ts'
 import type { ControllerEvent } from './replication/controller/controller-events.ts'
 import type { ReplicationEvent } from './replication/replication-event.ts'
-import type { BrokerNews } from './workers/broker-node.ts'
-import type { CatchUpRead } from './workers/catch-up.ts'
+import type { BrokerNews } from './workers/broker-news.ts'
+import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
 
 export type ClusterEvent =
   /**
@@ -19,6 +19,8 @@ export type ClusterEvent =
       readonly brokerId: BrokerId
       readonly reads: readonly CatchUpRead[]
     }
+  /** A follower could not read its leader's files, or had to drop its log to go on from them. */
+  | { readonly type: 'catchUpNote'; readonly brokerId: BrokerId; readonly note: CatchUpNote }
   /** A partition's log failed on a broker. */
   | {
       readonly type: 'partitionFailed'
@@ -50,6 +52,7 @@ export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
   if (news.catchUpReads.length > 0) {
     events.push({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
   }
+  for (const note of news.catchUpNotes) events.push({ type: 'catchUpNote', brokerId: id, note })
   for (const { partition, code, message } of news.failures) {
     events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })
   }

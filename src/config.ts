@@ -53,6 +53,8 @@ const clusterShape = {
   'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
   /** A follower polls at least this often when there is nothing to do, as Kafka's. */
   'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(500),
+  /** A fetch of a partition that failed is tried again after so long. */
+  'replica.fetch.backoff.ms': positive.default(1_000),
   /** Shared ring of each broker; a power of two. */
   'ring.bytes': z
     .number()

@@ -61,6 +61,9 @@ export class CatchUpEvents {
       case 'catchUpReads':
         this.#takeReads(event.brokerId, event.reads)
         break
+      case 'catchUpNote':
+        this.#groups.addNote(event.brokerId, event.note)
+        break
       case 'failed':
       case 'partitionFailed':
         this.failure ??= failureIn(event)

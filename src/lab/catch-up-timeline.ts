@@ -5,7 +5,7 @@
 import type { BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
-import type { CatchUpRead } from '../workers/catch-up.ts'
+import type { CatchUpNote, CatchUpRead } from '../workers/catch-up.ts'
 import type { Actor, TimelineEvent } from './result.ts'
 import { formatBytes, formatCount } from './units.ts'
 
@@ -141,6 +141,13 @@ export class EventGroups {
         },
       )
     }
+  }
+
+  addNote(broker: BrokerId, { atMs, kind, leader, message }: CatchUpNote): void {
+    const step = kind === 'backedOff' ? 'could not read the leader' : 'started its log over'
+    this.#join('follower', step, `${broker}`, atMs, 1, {}, () => {
+      return `broker ${broker} from leader ${leader}: ${message}`
+    })
   }
 
   timeline(originMs: number): TimelineEvent[] {

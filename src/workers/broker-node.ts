@@ -22,18 +22,20 @@ import { OpenFiles } from '../log/open-files.ts'
 import { payloadCopies } from '../log/payload-copies.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
 import { PartitionLeaders } from '../replication/partition-leaders.ts'
-import type { ReplicationEvent } from '../replication/replication-event.ts'
 import { Acknowledger } from './acknowledger.ts'
 import { BatchRing } from './batch-ring.ts'
+import { type BrokerNews, takeBrokerNews } from './broker-news.ts'
 import { BrokerTally } from './broker-tally.ts'
-import { CatchUp, type CatchUpRead } from './catch-up.ts'
+import { CatchUp } from './catch-up.ts'
 import type { Channel } from './channel.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { type BrokerIdentity, ControllerLink } from './controller-link.ts'
 import { ringDoorbell } from './doorbell.ts'
+import { FaultWords } from './fault-words.ts'
 import { FollowedPartitions } from './followed-partitions.ts'
 import { LazyBell } from './lazy-bell.ts'
+import { LeaderOffsets } from './leader-offsets.ts'
 import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import { RingFollowers } from './ring-followers.ts'
@@ -55,17 +57,6 @@ export interface BrokerNodeOptions {
   readonly fs?: FileSystem
 }
 
-/** What a broker tells whoever runs it. */
-export interface BrokerNews {
-  readonly events: ReplicationEvent[]
-  readonly catchUpReads: CatchUpRead[]
-  readonly failures: {
-    readonly partition: PartitionIndex
-    readonly code: string
-    readonly message: string
-  }[]
-}
-
 const detachCheckMs = 5
 
 export class BrokerNode {
@@ -82,6 +73,7 @@ export class BrokerNode {
   readonly #intake: RingIntake
   readonly #followers: RingFollowers
   readonly #polls: RingPoll[]
+  readonly #offsets: LeaderOffsets
   readonly #catchUp: CatchUp
   readonly #roles: RoleChanges
   readonly #throttle = new TokenBucket()
@@ -110,8 +102,11 @@ export class BrokerNode {
     this.#reports.add(partition)
   }
 
+  readonly #isInSync = (partition: PartitionIndex): boolean =>
+    this.link.image.partition(partition)?.inSyncReplicas.includes(this.brokerId) === true
+
   constructor(options: BrokerNodeOptions) {
-    const { identity, memory, config, clock, channel } = options
+    const { identity, memory, config, clock, channel, stored } = options
     const fs = options.fs ?? realFileSystem
     const { brokerId } = identity
     this.brokerId = brokerId
@@ -124,7 +119,6 @@ export class BrokerNode {
     this.followed = new FollowedPartitions(partitionsMax, brokers)
     this.link = new ControllerLink(identity, channel, config['broker.heartbeat.interval.ms'])
     const directory = options.brokerDirectory(brokerId)
-    const { stored } = options
     const files = this.#files
     this.store = new PartitionStore({ brokerId, board, directory, clock, fs, files, stored })
     this.leaders = new PartitionLeaders({
@@ -139,32 +133,33 @@ export class BrokerNode {
     })
     const ring = new BatchRing(memory.rings[brokerId - 1]!)
     const { store, leaders, followed } = this
-    const shared = { brokerId, board, store, tally: this.#tally }
+    const shared = { brokerId, board, faults: new FaultWords(board), store, tally: this.#tally }
+    const offsets = new LeaderOffsets({ ...shared, followed })
+    this.#offsets = offsets
     this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
     this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
     this.#followers = new RingFollowers({ ...shared, ring, leaders, config })
     this.#polls = memory.rings.flatMap((buffers, row) => {
       const leader = toBrokerId(row + 1)
-      const poll = { ...shared, leader, followed, report: this.#onReport }
+      const poll = { ...shared, leader, followed, offsets, report: this.#onReport }
       return leader === brokerId ? [] : [new RingPoll({ ...poll, ring: new BatchRing(buffers) })]
     })
     this.#catchUp = new CatchUp({
       ...shared,
       followed,
+      offsets,
       files: this.#files,
       brokerDirectory: options.brokerDirectory,
       config,
-      isInSync: (index) =>
-        this.link.image.partition(index)?.inSyncReplicas.includes(brokerId) === true,
+      isInSync: this.#isInSync,
       stopwatchMs: () => performance.now(),
     })
     this.#roles = new RoleChanges({
-      brokerId,
-      board,
+      ...shared,
       link: this.link,
       leaders,
       followed,
-      store,
+      offsets,
       catchUp: this.#catchUp,
       brokerDirectory: options.brokerDirectory,
       report: this.#onReport,
@@ -211,17 +206,17 @@ export class BrokerNode {
     for (const poll of this.#polls) {
       if (poll.isWaiting(nowMs)) pollMs = Math.min(pollMs, waitingLookMs)
     }
-    return Math.max(0, Math.min(pollMs, this.link.dueAtMs - nowMs, this.#isrCheckAtMs - nowMs))
+    const dueAtMs = Math.min(
+      this.link.dueAtMs,
+      this.#isrCheckAtMs,
+      this.#catchUp.dueAtMs,
+      this.#offsets.dueAtMs,
+    )
+    return Math.max(0, Math.min(pollMs, dueAtMs - nowMs))
   }
 
   takeNews(): BrokerNews | undefined {
-    const events = this.leaders.takeEvents()
-    const catchUpReads = this.#catchUp.takeJournal()
-    const failures = this.store.takeFailures().map(({ partition, error }) => {
-      return { partition, code: error.code, message: error.message }
-    })
-    if (events.length + catchUpReads.length + failures.length === 0) return undefined
-    return { events, catchUpReads, failures }
+    return takeBrokerNews(this.leaders, this.#catchUp, this.store)
   }
 
   /** For Kafka's `replication-offset-checkpoint`. */
@@ -311,6 +306,8 @@ export class BrokerNode {
     const { board, brokerId } = this
     this.#throttle.setRate(board.throttleBytesPerSec(brokerId), nowMs)
     const isOpen = this.#throttle.isOpen(nowMs)
+    this.#catchUp.release(nowMs)
+    this.#offsets.step(nowMs)
     let work = isOpen ? this.#pollRings(nowMs) + this.#readDisk(nowMs) : 0
     board.beginPoll(brokerId)
     for (const poll of this.#polls) poll.report()

@@ -4,37 +4,25 @@
  * offset keeps moving, until what passed by in the ring begins where the log ends. See
  * followed-partitions.ts for why the hand-over has neither gap nor duplicate.
  */
-import path from 'node:path'
-import { isTidemarkError, TidemarkError } from '../errors.ts'
+import { isTidemarkError, type TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
-import { limits } from '../limits.ts'
-import { batchPositions, checkBatch, leaderEpochAt, sizeInBytesAt } from '../log/batch-header.ts'
-import { type BatchMemory, type BatchRun, batchMemory } from '../log/batch-memory.ts'
-import { segmentBases } from '../log/file-names.ts'
-import type { OpenFiles } from '../log/open-files.ts'
-import { SegmentReader } from '../log/segment-reader.ts'
-import type { BrokerTally } from './broker-tally.ts'
-import type { FollowedPartitions } from './followed-partitions.ts'
-import { type PartitionStore, partitionName } from './partition-store.ts'
-import type { ProgressBoard } from './progress-board.ts'
+import { BackOff } from './back-off.ts'
+import { cut, type FaultWords } from './fault-words.ts'
+import { LeaderFiles, type LeaderFilesParts } from './leader-files.ts'
 
-const batchesPerReadMax = 16_384
-const readersOpenMax = 256
+/** How often a partition is looked at whose leader is out of reach. */
+const unreachableLookMs = 50
+const notesMax = 1_000
 /** How often a limited pass looks for partitions that the limit doesn't hold back. */
 const inSyncScanMs = 10
 
-export interface CatchUpParts {
+export interface CatchUpParts extends Omit<LeaderFilesParts, 'readBytes'> {
   readonly brokerId: BrokerId
-  readonly board: ProgressBoard
-  readonly followed: FollowedPartitions
-  readonly store: PartitionStore
-  readonly tally: BrokerTally
-  readonly files: OpenFiles
-  /** Directory of a broker, by id. */
-  readonly brokerDirectory: (broker: BrokerId) => string
+  readonly faults: FaultWords
   readonly config: {
     readonly 'catch.up.policy': 'smallest-lag-first' | 'round-robin'
     readonly 'catch.up.read.bytes': number
+    readonly 'replica.fetch.backoff.ms': number
   }
   /** Whether this broker is in the committed ISR of a partition, as far as it knows. */
   readonly isInSync: (partition: PartitionIndex) => boolean
@@ -49,29 +37,61 @@ export interface CatchUpRead {
   readonly tookMs: number
 }
 
+/** What a follower could not take from its leader, or had to give up because of it. */
+export interface CatchUpNote {
+  readonly atMs: number
+  readonly partition: PartitionIndex
+  readonly leader: BrokerId
+  /**
+   * `backedOff`: the read failed and is tried again later. `startedOver`: the leader's log begins
+   * after the follower's end, which dropped everything and starts there (OFFSET_OUT_OF_RANGE).
+   */
+  readonly kind: 'backedOff' | 'startedOver'
+  readonly message: string
+}
+
 export class CatchUp {
   readonly #parts: CatchUpParts
-  #memory: BatchMemory
-  #run: BatchRun
-  readonly #readers = new Map<PartitionIndex, SegmentReader>()
+  readonly #files: LeaderFiles
+  readonly #backOff: BackOff
+  readonly #unreachable: BackOff
   #queue: PartitionIndex[] = []
   #journal: CatchUpRead[] = []
+  #notes: CatchUpNote[] = []
   #scanAtMs = 0
 
   constructor(parts: CatchUpParts) {
     this.#parts = parts
-    const positions = new Int32Array(batchesPerReadMax)
-    this.#memory = batchMemory(new ArrayBuffer(parts.config['catch.up.read.bytes']))
-    this.#run = { memory: this.#memory, positions, count: 0 }
+    const { partitionsMax } = parts.board.shape
+    this.#files = new LeaderFiles({ ...parts, readBytes: parts.config['catch.up.read.bytes'] })
+    this.#backOff = new BackOff(partitionsMax, parts.config['replica.fetch.backoff.ms'])
+    this.#unreachable = new BackOff(partitionsMax, unreachableLookMs)
   }
 
   get hasWork(): boolean {
     return this.#queue.length > 0 || this.#parts.followed.behind.length > 0
   }
 
+  /** When a partition that waits is due; infinite: none does. */
+  get dueAtMs(): number {
+    return Math.min(this.#backOff.dueAtMs, this.#unreachable.dueAtMs)
+  }
+
   takeJournal(): CatchUpRead[] {
     if (this.#journal.length === 0) return this.#journal
     return this.#journal.splice(0)
+  }
+
+  takeNotes(): CatchUpNote[] {
+    if (this.#notes.length === 0) return this.#notes
+    return this.#notes.splice(0)
+  }
+
+  /** Partitions that have waited long enough are behind again. */
+  release(nowMs: number): void {
+    const { followed } = this.#parts
+    this.#backOff.release(nowMs, (partition) => followed.markBehind(partition))
+    this.#unreachable.release(nowMs, (partition) => followed.markBehind(partition))
   }
 
   /**
@@ -91,24 +111,25 @@ export class CatchUp {
   #readLast(nowMs: number, report: (partition: PartitionIndex) => void): number {
     const partition = this.#queue.at(-1)!
     const startedMs = this.#parts.stopwatchMs()
-    const bytes = this.#readOnce(partition)
+    const { logEndOffset } = this.#parts.store.log(partition)
+    const bytes = this.#readOnce(partition, nowMs)
+    if (this.#parts.store.log(partition).logEndOffset !== logEndOffset) report(partition)
     if (bytes > 0) {
-      report(partition)
       this.#journal.push({ atMs: nowMs, bytes, tookMs: this.#parts.stopwatchMs() - startedMs })
     }
     this.#requeue(partition, bytes)
     return bytes
   }
 
-  /** Forgets where the files of a partition were; called when its leader changes. */
+  /** Forgets where the files of a partition were, and what failed; its leader changes. */
   forget(partition: PartitionIndex): void {
-    this.#readers.get(partition)?.close()
-    this.#readers.delete(partition)
+    this.#files.forget(partition)
+    this.#backOff.forget(partition)
+    this.#unreachable.forget(partition)
   }
 
   close(): void {
-    for (const reader of this.#readers.values()) reader.close()
-    this.#readers.clear()
+    this.#files.close()
   }
 
   #isBehind(partition: PartitionIndex): boolean {
@@ -117,12 +138,17 @@ export class CatchUp {
     return store.log(partition).logEndOffset < followed.ringEndOffset[partition]!
   }
 
+  #isReadable(partition: PartitionIndex): boolean {
+    const isWaiting = this.#backOff.isWaiting(partition) || this.#unreachable.isWaiting(partition)
+    return !isWaiting && this.#isBehind(partition)
+  }
+
   #next(): PartitionIndex | undefined {
     while (this.#queue.length > 0) {
       const partition = this.#queue[this.#queue.length - 1]!
-      if (this.#isBehind(partition)) return partition
+      if (this.#isReadable(partition)) return partition
       this.#queue.pop()
-      this.forget(partition)
+      this.#files.forget(partition)
     }
     if (this.#parts.followed.behind.length === 0) return undefined
     this.#plan()
@@ -137,7 +163,7 @@ export class CatchUp {
     this.#scanAtMs = nowMs + inSyncScanMs
     // Those that fell behind since the pass was planned: it may not end as long as the limit holds.
     this.#queue.unshift(...this.#parts.followed.takeBehind())
-    const at = this.#queue.findIndex((each) => isInSync(each) && this.#isBehind(each))
+    const at = this.#queue.findIndex((each) => isInSync(each) && this.#isReadable(each))
     if (at < 0) return false
     this.#queue.push(...this.#queue.splice(at, 1))
     return true
@@ -146,7 +172,7 @@ export class CatchUp {
   /** Order of the pass: the queue is worked from its end. */
   #plan(): void {
     const { followed, store, config } = this.#parts
-    const pass = followed.takeBehind().filter((partition) => this.#isBehind(partition))
+    const pass = followed.takeBehind().filter((partition) => this.#isReadable(partition))
     if (config['catch.up.policy'] === 'smallest-lag-first') {
       const lag = (partition: PartitionIndex) =>
         followed.ringEndOffset[partition]! - store.log(partition).logEndOffset
@@ -157,109 +183,74 @@ export class CatchUp {
   }
 
   #requeue(partition: PartitionIndex, bytes: number): void {
-    const isBehind = this.#isBehind(partition)
+    const isBehind = this.#isReadable(partition)
     // Smallest lag first stays with a partition until it is done; round robin takes one chunk each.
     if (isBehind && bytes > 0 && this.#parts.config['catch.up.policy'] === 'smallest-lag-first')
       return
     this.#queue.pop()
     if (isBehind) this.#parts.followed.markBehind(partition)
-    else this.forget(partition)
+    else this.#files.forget(partition)
   }
 
-  #readOnce(partition: PartitionIndex): number {
-    const { followed, store, board, tally } = this.#parts
+  #readOnce(partition: PartitionIndex, nowMs: number): number {
+    const { followed, store, faults, brokerId } = this.#parts
     const leader = followed.leader[partition]! as BrokerId
-    const log = store.log(partition)
+    if (faults.fetchCut(leader, brokerId) !== cut.nothing) {
+      this.#unreachable.wait(partition, nowMs)
+      return 0
+    }
     try {
-      // Noted before the read: bytes at or above it may be half written.
-      const endOffset = board.logEndOffset(leader, partition)
-      if (endOffset <= log.logEndOffset) return 0
-      const reader = this.#reader(partition, leader)
-      const memory = this.#memory
-      const { length } = memory.bytes
-      // Leader and follower roll at the same batches: the own end is a good guess at the place in
-      // its file.
-      const bytes =
-        reader.place === undefined
-          ? reader.readFrom(log.logEndOffset, log.endPosition, endOffset, length, memory, 0)
-          : reader.read(log.logEndOffset, endOffset, length, memory, 0)
-      tally.add('diskReads', 1)
-      tally.add('diskReadBytes', bytes)
-      return this.#append(partition, leader, bytes)
+      if (this.#startOver(partition, leader, nowMs)) return 0
+      if (!this.#read(partition, leader, nowMs)) return 0
+      return this.#files.append(partition, leader)
     } catch (error) {
       if (!isTidemarkError(error)) throw error
-      this.forget(partition)
-      this.#onReadError(partition, leader, error)
+      this.#files.forget(partition)
+      followed.fail(partition)
+      store.noteFailure(partition, error)
       return 0
     }
   }
 
-  /**
-   * Bytes from disk are checked before anything of them is written; a torn or foreign batch ends
-   * what is taken, the rest is read again (KAFKA-18723: nothing of a newer epoch than asked for
-   * either).
-   */
-  #append(partition: PartitionIndex, leader: BrokerId, bytes: number): number {
-    const { followed, store, tally } = this.#parts
-    const epoch = followed.leaderEpoch[partition]!
-    const found = batchPositions(this.#memory, 0, bytes, this.#run.positions)
-    let count = 0
-    let appended = 0
-    while (count < found) {
-      const position = this.#run.positions[count]!
-      if (checkBatch(this.#memory, position, bytes - position) !== undefined) break
-      if (leaderEpochAt(this.#memory, position) > epoch) break
-      appended += sizeInBytesAt(this.#memory, position)
-      count++
+  /** What fails here is the leader's files or its disk, not the own log. */
+  #read(partition: PartitionIndex, leader: BrokerId, nowMs: number): boolean {
+    try {
+      return this.#files.read(partition, leader) > 0
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      this.#files.forget(partition)
+      this.#onReadError(partition, leader, error, nowMs)
+      return false
     }
-    if (count === 0) throw new TidemarkError('CORRUPT_MESSAGE', `no whole batch for #${partition}`)
-    this.#run.count = count
-    store.appendReplicated(partition, this.#run, leader)
-    tally.add('copiedBytes', appended)
-    return appended
   }
 
-  #onReadError(partition: PartitionIndex, leader: BrokerId, error: TidemarkError): void {
-    const { followed, store } = this.#parts
-    if (error.code === 'KAFKA_STORAGE_ERROR') {
-      followed.fail(partition)
-      store.noteFailure(partition, error)
-    } else if (error.code === 'RECORD_TOO_LARGE') this.#growTo(this.#memory.bytes.length * 2)
-    else if (error.code === 'OFFSET_OUT_OF_RANGE') this.#startOver(partition, leader)
+  /** Nothing of the partition is left at the leader to go on from. */
+  #startOver(partition: PartitionIndex, leader: BrokerId, nowMs: number): boolean {
+    const endOffset = this.#parts.store.log(partition).logEndOffset
+    if (!this.#files.startOver(partition, leader)) return false
+    const first = this.#parts.board.logStartOffset(leader, partition)
+    const message = `the log ended at ${endOffset}, the leader's begins at ${first}`
+    this.#note({ atMs: nowMs, partition, leader, kind: 'startedOver', message })
+    return true
   }
 
-  /** A single batch is larger than a read; batches have a bound, so this ends. */
-  #growTo(bytes: number): void {
-    if (bytes > 2 * limits.batchBytesMax) return
-    this.#memory = batchMemory(new ArrayBuffer(bytes))
-    this.#run = { memory: this.#memory, positions: this.#run.positions, count: 0 }
+  #onReadError(
+    partition: PartitionIndex,
+    leader: BrokerId,
+    error: TidemarkError,
+    nowMs: number,
+  ): void {
+    const { board, store } = this.#parts
+    if (error.code === 'RECORD_TOO_LARGE' && this.#files.grow()) return
+    // Retention was faster than this read: the next one starts over.
+    const { logEndOffset } = store.log(partition)
+    if (board.logStartOffset(leader, partition) > logEndOffset) return
+    this.#backOff.wait(partition, nowMs)
+    const message = `${error.code}: ${error.message}`
+    this.#note({ atMs: nowMs, partition, leader, kind: 'backedOff', message })
   }
 
-  /** The leader's log begins after our end: nothing of ours is left there to go on from. */
-  #startOver(partition: PartitionIndex, leader: BrokerId): void {
-    const { store, files } = this.#parts
-    const [first] = segmentBases(files.fs.list(this.#directory(partition, leader)) ?? [])
-    if (first === undefined || first <= store.log(partition).logEndOffset) return
-    store.truncateFullyAndStartAt(partition, first)
-  }
-
-  #directory(partition: PartitionIndex, leader: BrokerId): string {
-    const { topic, partition: number } = this.#parts.store.stored(partition)
-    return path.join(this.#parts.brokerDirectory(leader), partitionName(topic, number))
-  }
-
-  #reader(partition: PartitionIndex, leader: BrokerId): SegmentReader {
-    let reader = this.#readers.get(partition)
-    if (reader !== undefined) return reader
-    if (this.#readers.size >= readersOpenMax) {
-      for (const [oldest] of this.#readers) {
-        this.forget(oldest)
-        break
-      }
-    }
-    const directory = this.#directory(partition, leader)
-    reader = SegmentReader.open(directory, { files: this.#parts.files })
-    this.#readers.set(partition, reader)
-    return reader
+  #note(note: CatchUpNote): void {
+    if (this.#notes.length < notesMax) this.#notes.push(note)
   }
 }

@@ -36,6 +36,7 @@ export class ControllerLink {
   readonly #heartbeatMs: number
   readonly #answers: AlterPartitionResponse[] = []
   #brokerEpoch: BrokerEpoch = -1
+  #isRegistered = false
   #isFenced = true
   #correlationId = 0
   #sendAtMs = 0
@@ -54,6 +55,18 @@ export class ControllerLink {
   /** -1 before the registration is committed. */
   get brokerEpoch(): BrokerEpoch {
     return this.#brokerEpoch
+  }
+
+  /**
+   * The metadata has come to this life's own registration. What it said before belongs to the life
+   * before: leading by it, perhaps without what that one had not flushed, would put a second
+   * history into the same epoch (Kafka: `BrokerLifecycleManager.initialCatchUpFuture`).
+   */
+  get isRegistered(): boolean {
+    if (this.#isRegistered || this.#brokerEpoch === -1) return this.#isRegistered
+    const registered = this.image.broker(this.#identity.brokerId)
+    this.#isRegistered = registered?.brokerEpoch === this.#brokerEpoch
+    return this.#isRegistered
   }
 
   get isFenced(): boolean {

@@ -124,11 +124,14 @@ export class PartitionStore {
     this.#recoveryPoint[index] = recoveryPoint ?? 0
     this.#batchBytesMax[index] = config['max.message.bytes']
     const highWatermark = stored.highWatermark.get(name) ?? 0
+    // The word may still be that of a life whose log had more.
+    this.#highWatermark[index] = -1
     this.setHighWatermark(
       index,
       Math.min(Math.max(highWatermark, log.logStartOffset), log.logEndOffset),
     )
     board.setLogEndOffset(brokerId, index, log.logEndOffset)
+    this.publishLogStart(index)
     return opened
   }
 
@@ -166,21 +169,26 @@ export class PartitionStore {
     this.#parts.board.setHighWatermark(this.#parts.brokerId, partition, offset)
   }
 
-  /**
-   * Follower's append, from ring or disk: log, end offset's word, high watermark (the leader's,
-   * bounded by the own end; Kafka: `UnifiedLog.maybeUpdateHighWatermark`).
-   */
-  appendReplicated(partition: PartitionIndex, run: BatchRun, leader: BrokerId): void {
+  /** Follower's append, from ring or disk: the log, then the end offset's word. */
+  appendReplicated(partition: PartitionIndex, run: BatchRun): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
     log.appendReplicated(run)
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
-    this.followHighWatermark(partition, leader)
   }
 
-  followHighWatermark(partition: PartitionIndex, leader: BrokerId): void {
-    const highWatermark = this.#parts.board.highWatermark(leader, partition)
-    this.setHighWatermark(partition, Math.min(highWatermark, this.log(partition).logEndOffset))
+  /** @throws {TidemarkError} KAFKA_STORAGE_ERROR */
+  advanceLogStart(partition: PartitionIndex, offset: number): void {
+    this.log(partition).advanceLogStart(offset)
+    this.publishLogStart(partition)
+  }
+
+  /** The log start's word; to be called after whatever may have moved it. */
+  publishLogStart(partition: PartitionIndex): void {
+    const { board, brokerId } = this.#parts
+    const { logStartOffset } = this.log(partition)
+    if (board.logStartOffset(brokerId, partition) === logStartOffset) return
+    board.setLogStartOffset(brokerId, partition, logStartOffset)
   }
 
   /** Cuts the log and all that is derived from its end. */
@@ -192,6 +200,7 @@ export class PartitionStore {
     if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, Math.min(this.highWatermark(partition), log.logEndOffset))
+    this.publishLogStart(partition)
   }
 
   truncateFullyAndStartAt(partition: PartitionIndex, offset: number): void {
@@ -202,6 +211,7 @@ export class PartitionStore {
     if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, offset)
+    this.publishLogStart(partition)
   }
 
   /**

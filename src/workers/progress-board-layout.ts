@@ -7,16 +7,22 @@
  *     control           supervisor      run, pause, stop
  *     state             owner; the supervisor when its thread has ended
  *     brokerEpoch       owner           incarnation, -1 before it is registered
+ *     logStartChanges   owner           counts how often a log start offset has moved
  *     pollSequence      owner           odd while a poll's words change, else even
  *     pollTimeUs        owner           end of the last poll, µs since the board's origin
  *     throttleBytesPerSec, catchUpBytesPerSec   supervisor   0: no limit
+ *     commands          supervisor      counts commands that it has posted to the thread
+ *     controllerCut     supervisor      `cut`: what doesn't pass between broker and controller
+ *     clockOffsetMs     supervisor      how far the broker's wall clock is off
+ *     diskDelayUs, diskBytesPerSec      supervisor   what a write costs besides; 0: nothing
  *     counters          owner           see `brokerCounters`
  *   a follower at a leader (rows leader × follower)
  *     reader state      both (CAS)      detached, idle, reading, attach requested
  *     cursor            follower; the leader while it attaches it
+ *     cut               supervisor      `cut`: which way nothing passes between the two
  *     reports           follower        ring of (partition, logEndOffset): what came from disk
  *   a partition at a broker
- *     logEndOffset, highWatermark       that broker
+ *     logEndOffset, highWatermark, logStartOffset   that broker
  *     ledEpoch          that broker     leader epoch in which it leads, -1: does not
  *     followedEpoch     that broker     leader epoch its log is reconciled with, -1: not yet
  *   a partition
@@ -58,9 +64,15 @@ export const brokerWord = {
   catchUpLimit: cacheLineWords + 1 + sharedNumberWords,
   state: 2 * cacheLineWords,
   brokerEpoch: 2 * cacheLineWords + 1,
+  logStartChanges: 2 * cacheLineWords + 2,
   pollSequence: 3 * cacheLineWords,
   pollTime: 3 * cacheLineWords + 1,
-  counters: 4 * cacheLineWords,
+  commands: 4 * cacheLineWords,
+  controllerCut: 4 * cacheLineWords + 1,
+  clockOffsetMs: 4 * cacheLineWords + 2,
+  diskDelayUs: 4 * cacheLineWords + 3,
+  diskBytesPerSec: 4 * cacheLineWords + 4,
+  counters: 5 * cacheLineWords,
 } as const
 
 export const brokerWords = roundToCacheLine(
@@ -72,6 +84,7 @@ export const reportWords = 1 + sharedNumberWords
 export const readerWord = {
   state: 0,
   cursor: 1,
+  cut: 2,
   reportsHead: cacheLineWords,
   reportsTail: 2 * cacheLineWords,
   reports: 3 * cacheLineWords,
@@ -83,8 +96,9 @@ export const partitionWord = {
   highWatermark: 3,
   ledEpoch: 6,
   followedEpoch: 7,
+  logStartOffset: 8,
 } as const
-export const partitionWords = 8
+export const partitionWords = 11
 export const routeWords = 2
 
 export interface ProgressBoardShape {
@@ -128,11 +142,9 @@ export function allocateProgressBoard(
   const buffer = new SharedArrayBuffer(totalWords * 4)
   const words = new Int32Array(buffer)
   for (let row = 0; row < shape.brokers * shape.partitionsMax; row++) {
-    words.fill(
-      -1,
-      partitions + row * partitionWords + partitionWord.ledEpoch,
-      partitions + (row + 1) * partitionWords,
-    )
+    const first = partitions + row * partitionWords
+    words[first + partitionWord.ledEpoch] = -1
+    words[first + partitionWord.followedEpoch] = -1
   }
   words.fill(-1, routes, clients)
   for (let broker = 0; broker < shape.brokers; broker++)

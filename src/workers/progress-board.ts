@@ -249,6 +249,20 @@ export class ProgressBoard {
     storeShared(this.words, this.#partition(id, partition) + partitionWord.highWatermark, offset)
   }
 
+  logStartOffset(id: BrokerId, partition: PartitionIndex): number {
+    return loadShared(this.words, this.#partition(id, partition) + partitionWord.logStartOffset)
+  }
+
+  setLogStartOffset(id: BrokerId, partition: PartitionIndex, offset: number): void {
+    storeShared(this.words, this.#partition(id, partition) + partitionWord.logStartOffset, offset)
+    Atomics.add(this.words, this.#broker(id) + brokerWord.logStartChanges, 1)
+  }
+
+  /** Changes with every change of one of the broker's log start offsets; read it before those. */
+  logStartChanges(id: BrokerId): number {
+    return Atomics.load(this.words, this.#broker(id) + brokerWord.logStartChanges)
+  }
+
   ledEpoch(id: BrokerId, partition: PartitionIndex): LeaderEpoch {
     return Atomics.load(this.words, this.#partition(id, partition) + partitionWord.ledEpoch)
   }

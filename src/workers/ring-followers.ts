@@ -13,6 +13,7 @@ import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import { type BatchRing, frame, frameAccepted, unitsBetween } from './batch-ring.ts'
 import type { BrokerTally } from './broker-tally.ts'
 import { ringDoorbell } from './doorbell.ts'
+import { cut, type FaultWords } from './fault-words.ts'
 import { type ProgressBoard, readerState } from './progress-board.ts'
 import { loadShared } from './shared-words.ts'
 
@@ -26,6 +27,7 @@ const urgentSlowMs = 100
 export interface RingFollowersParts {
   readonly brokerId: BrokerId
   readonly board: ProgressBoard
+  readonly faults: FaultWords
   readonly ring: BatchRing
   readonly leaders: PartitionLeaders
   readonly tally: BrokerTally
@@ -79,8 +81,10 @@ export class RingFollowers {
 
   /** Takes in all polls since the last call. @returns frames and reports counted */
   observe(nowMs: number): number {
+    const { faults, brokerId: me } = this.#parts
     let work = 0
     for (const follower of this.#followers) {
+      if ((faults.fetchCut(me, follower.id) & cut.requests) !== 0) continue
       work += this.#attachOnRequest(follower, nowMs)
       work += this.#observeOne(follower, nowMs)
     }

@@ -12,8 +12,10 @@ import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { limits } from '../limits.ts'
 import { type BatchRing, frame, frameAccepted, unitsBetween } from './batch-ring.ts'
 import type { BrokerTally } from './broker-tally.ts'
+import { cut, type FaultWords } from './fault-words.ts'
 import type { FollowedPartitions } from './followed-partitions.ts'
 import { FrameGroups } from './frame-groups.ts'
+import type { LeaderOffsets } from './leader-offsets.ts'
 import type { PartitionStore } from './partition-store.ts'
 import { type ProgressBoard, readerState } from './progress-board.ts'
 import { loadShared } from './shared-words.ts'
@@ -22,9 +24,11 @@ export interface RingPollParts {
   readonly brokerId: BrokerId
   readonly leader: BrokerId
   readonly board: ProgressBoard
+  readonly faults: FaultWords
   readonly ring: BatchRing
   readonly followed: FollowedPartitions
   readonly store: PartitionStore
+  readonly offsets: LeaderOffsets
   readonly tally: BrokerTally
   /** Tells the leader this broker's end offset of a partition, apart from the ring. */
   readonly report: (partition: PartitionIndex) => void
@@ -60,7 +64,8 @@ export class RingPoll {
    * @returns bytes appended, or -1 when there was nothing to read
    */
   read(nowMs: number): number {
-    const { board, brokerId, leader, ring } = this.#parts
+    const { board, faults, brokerId, leader, ring } = this.#parts
+    if (faults.fetchCut(leader, brokerId) !== cut.nothing) return -1
     if (!this.#ensureAttached(nowMs)) return -1
     const { published } = ring
     if (unitsBetween(this.#cursor, published) <= 0) return -1
@@ -194,7 +199,7 @@ export class RingPoll {
   }
 
   #appendGroup(group: number): void {
-    const { ring, store, followed, tally } = this.#parts
+    const { ring, store, followed, offsets, tally } = this.#parts
     const groups = this.#groups
     const partition = groups.partition(group)
     let bytes = 0
@@ -202,7 +207,8 @@ export class RingPoll {
       bytes += ring.headers[ring.headerIndex(groups.position(at)) + frame.batchBytes]!
     }
     try {
-      store.appendReplicated(partition, groups.select(group), this.leader)
+      store.appendReplicated(partition, groups.select(group))
+      offsets.follow(partition, this.leader)
       tally.add('ringBytes', bytes)
     } catch (error) {
       if (!isTidemarkError(error)) throw error

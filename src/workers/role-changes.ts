@@ -12,7 +12,9 @@ import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { CatchUp } from './catch-up.ts'
 import type { ControllerLink } from './controller-link.ts'
+import { cut, type FaultWords } from './fault-words.ts'
 import type { FollowedPartitions } from './followed-partitions.ts'
+import type { LeaderOffsets } from './leader-offsets.ts'
 import { type PartitionStore, partitionName } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
 
@@ -21,10 +23,12 @@ const changesPerStepMax = 64
 export interface RoleChangesParts {
   readonly brokerId: BrokerId
   readonly board: ProgressBoard
+  readonly faults: FaultWords
   readonly link: ControllerLink
   readonly leaders: PartitionLeaders
   readonly followed: FollowedPartitions
   readonly store: PartitionStore
+  readonly offsets: LeaderOffsets
   readonly catchUp: CatchUp
   readonly brokerDirectory: (broker: BrokerId) => string
   /**
@@ -41,7 +45,8 @@ export class RoleChanges {
   }
 
   get hasWork(): boolean {
-    return this.#parts.link.changed.size > 0 || this.#parts.followed.waiting.size > 0
+    const { link, followed } = this.#parts
+    return (link.isRegistered && link.changed.size > 0) || followed.waiting.size > 0
   }
 
   step(nowMs: number): number {
@@ -50,6 +55,7 @@ export class RoleChanges {
 
   #applyChanges(nowMs: number): number {
     const { link } = this.#parts
+    if (!link.isRegistered) return 0
     let applied = 0
     for (const index of link.changed) {
       if (applied === changesPerStepMax) break
@@ -127,12 +133,13 @@ export class RoleChanges {
 
   /** Partitions whose leader has begun its epoch: cut what diverges, then append. */
   #beginFollowing(): number {
-    const { board, followed } = this.#parts
+    const { board, followed, faults, brokerId } = this.#parts
     let begun = 0
     for (const partition of followed.waiting) {
       if (begun === changesPerStepMax) break
       const leader = followed.leader[partition]! as BrokerId
       if (board.ledEpoch(leader, partition) !== followed.leaderEpoch[partition]) continue
+      if (faults.fetchCut(leader, brokerId) !== cut.nothing) continue
       this.#begin(partition, leader)
       begun++
     }
@@ -140,13 +147,13 @@ export class RoleChanges {
   }
 
   #begin(partition: PartitionIndex, leader: BrokerId): void {
-    const { brokerId, board, followed, store, report } = this.#parts
+    const { brokerId, board, followed, store, offsets, report } = this.#parts
     try {
       const leaderEndOffset = board.logEndOffset(leader, partition)
       this.#reconcile(partition, leader, leaderEndOffset)
       followed.begin(partition, leaderEndOffset)
       board.setFollowedEpoch(brokerId, partition, followed.leaderEpoch[partition]!)
-      store.followHighWatermark(partition, leader)
+      offsets.follow(partition, leader)
       if (store.log(partition).logEndOffset < leaderEndOffset) followed.markBehind(partition)
       report(partition)
     } catch (error) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
 import { expectNothingLost, expectSameLogs } from '../support/worker-logs.ts'
@@ -136,6 +137,23 @@ describe('a follower whose thread ends', () => {
 })
 
 describe('a leader whose thread ends', () => {
+  it('leads nothing by the metadata of its life before, until its registration has come', () => {
+    const cluster = new WorkerCluster({ brokers: 2 })
+    cluster.run(50)
+    cluster.produce(0, 3)
+    cluster.settle()
+    cluster.kill(1)
+    cluster.run(50)
+    const before = cluster.registration().leaderEpoch
+    cluster.start(1)
+    cluster.holdRegistration = true
+    cluster.run(200)
+    expect(cluster.board.ledEpoch(brokerId(1), partitionIndex(0))).toBe(-1)
+    cluster.holdRegistration = false
+    cluster.converge()
+    expect(cluster.registration()).toMatchObject({ leader: 2, leaderEpoch: before + 1 })
+  })
+
   it.each(seeds)('loses nothing that was acknowledged, seed %i', (seed) => {
     const random = new SeededRandom(seed)
     const cluster = newCluster()
