@@ -1,4 +1,5 @@
 /** What may be set for a log; names follow Kafka's topic configs (`segment.bytes`, …). */
+import type { TopicConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { batchOverheadBytes } from './batch-layout.ts'
@@ -38,6 +39,26 @@ export const logConfigDefaults: LogConfig = {
   segmentIndexBytes: 10 * 1024 * 1024,
   maxMessageBytes: limits.batchBytesDefaultMax,
   flush: { kind: 'os' },
+}
+
+/** How a topic's settings look to its log. */
+export function logConfigOf(
+  config: Omit<TopicConfig, 'min.insync.replicas' | 'unclean.leader.election.enable'>,
+): LogConfig {
+  const flush =
+    config['flush.messages'] === 1
+      ? ({ kind: 'batch' } as const)
+      : config['flush.ms'] > 0
+        ? ({ kind: 'interval', ms: config['flush.ms'] } as const)
+        : ({ kind: 'os' } as const)
+  return {
+    segmentBytes: config['segment.bytes'],
+    segmentMs: config['segment.ms'],
+    segmentIndexBytes: config['segment.index.bytes'],
+    indexIntervalBytes: config['index.interval.bytes'],
+    maxMessageBytes: config['max.message.bytes'],
+    flush,
+  }
 }
 
 const int32Max = 0x7fff_ffff

@@ -9,7 +9,7 @@ import { TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
-import type { LogConfig } from '../log/log-config.ts'
+import { logConfigOf } from '../log/log-config.ts'
 import { checkpointFilePath } from '../log/log-directory.ts'
 import { writeOffsetCheckpoint } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
@@ -51,24 +51,6 @@ export interface PartitionFailure {
 
 export function partitionName(topic: string, partition: number): string {
   return `${topic}-${partition}`
-}
-
-/** How a topic's settings look to a log. */
-export function logConfigOf(config: TopicConfig): LogConfig {
-  const flush =
-    config['flush.messages'] === 1
-      ? ({ kind: 'batch' } as const)
-      : config['flush.ms'] > 0
-        ? ({ kind: 'interval', ms: config['flush.ms'] } as const)
-        : ({ kind: 'os' } as const)
-  return {
-    segmentBytes: config['segment.bytes'],
-    segmentMs: config['segment.ms'],
-    segmentIndexBytes: config['segment.index.bytes'],
-    indexIntervalBytes: config['index.interval.bytes'],
-    maxMessageBytes: config['max.message.bytes'],
-    flush,
-  }
 }
 
 export class PartitionStore {
