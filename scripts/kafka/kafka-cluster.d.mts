@@ -20,5 +20,6 @@ export class KafkaCluster {
   pauseNode(node: number): void
   resumeNode(node: number): void
   stopNode(node: number): Promise<void>
+  killNode(node: number): Promise<void>
   stop(): Promise<void>
 }

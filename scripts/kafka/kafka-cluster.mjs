@@ -20,6 +20,7 @@ const toolClasses = {
   'console-consumer': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
   'console-producer': 'org.apache.kafka.tools.ConsoleProducer',
   'get-offsets': 'org.apache.kafka.tools.GetOffsetShell',
+  'leader-election': 'org.apache.kafka.tools.LeaderElectionCommand',
   'producer-perf': 'org.apache.kafka.tools.ProducerPerformance',
   'broker-api-versions': 'org.apache.kafka.tools.BrokerApiVersionsCommand',
   storage: 'kafka.tools.StorageTool',
@@ -126,6 +127,14 @@ export class KafkaCluster {
     const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
     await ended
     clearTimeout(killer)
+  }
+
+  /** Without warning, and without a word to the controller. */
+  async killNode(node) {
+    const { child, ended } = this.#nodes.get(node)
+    this.#nodes.delete(node)
+    child.kill('SIGKILL')
+    await ended
   }
 
   /** Brokers first: a clean stop needs the controller, which is node 1. */
