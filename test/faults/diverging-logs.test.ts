@@ -5,9 +5,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { brokerId, partitionIndex } from '../../src/ids.ts'
+import { partitionIndex } from '../../src/ids.ts'
 import { topicName } from '../support/worker-brokers.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { release, stall, untilElected } from '../support/worker-leaders.ts'
 import { expectSameLogs, logValues } from '../support/worker-logs.ts'
 import { diverged } from './crafted-logs.ts'
 
@@ -16,24 +17,6 @@ const config = {
   'broker.session.timeout.ms': 500,
   'broker.heartbeat.interval.ms': 50,
   'replica.lag.time.max.ms': 5_000,
-}
-
-/** Lets the session of a silent leader end. */
-function untilElected(cluster: WorkerCluster, old = 1): void {
-  cluster.until('another leads', () => ![old, -1].includes(cluster.leader()), 5_000)
-  cluster.run(50)
-}
-
-/** Followers go on polling and take nothing more: their throttle is in debt. */
-function stall(cluster: WorkerCluster, ...followers: number[]): void {
-  for (const each of followers) cluster.board.setThrottleBytesPerSec(brokerId(each), 1)
-  cluster.run(200)
-  cluster.produce(0, 1)
-  cluster.run(20)
-}
-
-function release(cluster: WorkerCluster, ...followers: number[]): void {
-  for (const each of followers) cluster.board.setThrottleBytesPerSec(brokerId(each), 0)
 }
 
 it('D1 (KAFKA-6361): a tail of an epoch that the leader never had goes as a whole', () => {

@@ -3,20 +3,18 @@
  * by their tickets: the smallest steps that showed each, and what must come out instead.
  */
 import { expect, it } from 'vitest'
-import { b, c, Led, lagMaxMs, leader, p0, startMs } from '../replication/led-fixture.ts'
+import {
+  b,
+  c,
+  Led,
+  lagMaxMs,
+  leader,
+  ledWithLaggard,
+  p0,
+  startMs,
+} from '../replication/led-fixture.ts'
 
 const later = startMs + 60_000
-
-/** Leader and b at 10, c silent at 5 and last caught up at the start. */
-function ledWithLaggard(): Led {
-  const led = new Led({ minInSync: 1 })
-  led.append(5)
-  led.fetch(b, 5)
-  led.fetch(c, 5)
-  led.append(10)
-  led.fetch(b, 10)
-  return led
-}
 
 it('B1 (KAFKA-12686): metadata does not free the sender, and the late answer is nobody’s', () => {
   const led = ledWithLaggard()

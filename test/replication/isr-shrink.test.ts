@@ -2,18 +2,18 @@
  * Numbers are those of the conformance list; the cases come from Apache Kafka's `PartitionTest`.
  */
 import { describe, expect, it } from 'vitest'
-import { applied, b, c, Led, lagMaxMs, leader, p0, proposedIsr, startMs } from './led-fixture.ts'
-
-/** Leader and b at 10, c silent at 5 and last caught up at the start. */
-function ledWithLaggard(): Led {
-  const led = new Led({ minInSync: 1 })
-  led.append(5)
-  led.fetch(b, 5)
-  led.fetch(c, 5)
-  led.append(10)
-  led.fetch(b, 10)
-  return led
-}
+import {
+  applied,
+  b,
+  c,
+  Led,
+  lagMaxMs,
+  leader,
+  ledWithLaggard,
+  p0,
+  proposedIsr,
+  startMs,
+} from './led-fixture.ts'
 
 describe('shrinking', () => {
   it('18. MaybeShrinkIsr: at the limit no, one later yes; effective only when committed', () => {

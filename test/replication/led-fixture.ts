@@ -228,3 +228,14 @@ export function applied(item: AlterPartitionItem): AlterPartitionItemResult {
 export function proposedIsr(request: AlterPartitionRequest, place = 0): number[] {
   return request.items[place].newInSyncReplicas.map((replica) => replica.brokerId)
 }
+
+/** Leader and b at 10, c silent at 5 and last caught up at the start. */
+export function ledWithLaggard(): Led {
+  const led = new Led({ minInSync: 1 })
+  led.append(5)
+  led.fetch(b, 5)
+  led.fetch(c, 5)
+  led.append(10)
+  led.fetch(b, 10)
+  return led
+}

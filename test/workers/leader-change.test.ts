@@ -1,31 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { brokerId } from '../../src/ids.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { release, stall, untilElected } from '../support/worker-leaders.ts'
 import { expectNothingLost, expectSameLogs, logValues } from '../support/worker-logs.ts'
 
 const config = {
   'broker.session.timeout.ms': 500,
   'broker.heartbeat.interval.ms': 50,
   'replica.lag.time.max.ms': 5_000,
-}
-
-/** Lets the session of a silent leader end. */
-function untilElected(cluster: WorkerCluster, old = 1): void {
-  cluster.until('another leads', () => ![old, -1].includes(cluster.leader()), 5_000)
-  cluster.run(50)
-}
-
-/** Followers go on polling and take nothing more: their throttle is in debt. */
-function stall(cluster: WorkerCluster, ...followers: number[]): void {
-  for (const each of followers) cluster.board.setThrottleBytesPerSec(brokerId(each), 1)
-  cluster.run(200)
-  cluster.produce(0, 1)
-  cluster.run(20)
-}
-
-function release(cluster: WorkerCluster, ...followers: number[]): void {
-  for (const each of followers) cluster.board.setThrottleBytesPerSec(brokerId(each), 0)
 }
 
 describe('a leader that falls silent', () => {
