@@ -96,14 +96,15 @@ async function tell(stage) {
       const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
       process.stderr.write(`${stage.name}: ${what} (${seconds} s)\n`)
     }
+    // Before the end: that a cluster is closed is no part of the story.
+    const { partitions } = timelineOf(stage.metadataDirectory)
+    return Object.fromEntries(names.map((name) => [name, historyOf(partitions, name)]))
   } finally {
     await stage.close()
   }
-  return Object.fromEntries(names.map((name) => [name, historyOf(stage.metadataDirectory, name)]))
 }
 
-function historyOf(directory, topic) {
-  const { partitions } = timelineOf(directory)
+function historyOf(partitions, topic) {
   const { changes } = partitions.find((partition) => partition.topic === topic)
   return changes.map(
     ({ leader, leaderEpoch, partitionEpoch, inSyncReplicas }) =>
@@ -112,7 +113,7 @@ function historyOf(directory, topic) {
   )
 }
 
-export function timelineOf(directory) {
+function timelineOf(directory) {
   const args = [command, 'log', 'timeline', directory, '--json']
   const output = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28 })
   return JSON.parse(output)
