@@ -4,6 +4,7 @@ import { type VerifyResult, verifyDirectories } from '../log-tools/verify-direct
 import type { LogFault } from '../log-tools/verify-report.ts'
 import { type ExitCode, exitCodes } from './exit.ts'
 import { createLineWriter } from './log-lines.ts'
+import { createVerifyBar } from './log-verify-progress.ts'
 import { printJson } from './output.ts'
 
 interface VerifyCommandOptions {
@@ -20,7 +21,7 @@ export function defineLogVerifyCommand(command: Command, exit: (code: number) =>
     .option('--allow-gaps', 'offsets may be missing, as compaction leaves them')
     .option('--json', 'print one JSON document')
     .action(async (directories: readonly string[], { allowGaps, json }: VerifyCommandOptions) => {
-      const result = verifyDirectories(directories, { allowGaps: allowGaps === true })
+      const result = verifyShowingProgress(directories, allowGaps === true)
       if (json === true) printJson(process.stdout, { schemaVersion: 1, ...result })
       else {
         const writer = createLineWriter(process.stdout)
@@ -29,6 +30,15 @@ export function defineLogVerifyCommand(command: Command, exit: (code: number) =>
       }
       exit(exitCodeOfVerify(result))
     })
+}
+
+function verifyShowingProgress(directories: readonly string[], allowGaps: boolean): VerifyResult {
+  const bar = createVerifyBar(process.stderr)
+  try {
+    return verifyDirectories(directories, { allowGaps, onProgress: bar.onProgress })
+  } finally {
+    bar.stop()
+  }
 }
 
 export function exitCodeOfVerify({ faults }: VerifyResult): ExitCode {

@@ -16,12 +16,27 @@ import {
   verifyPartition,
 } from './verify-partition.ts'
 import { type Replica, verifyReplicas } from './verify-replicas.ts'
-import { type LogFault, type VerifyCounts, VerifyReport } from './verify-report.ts'
+import {
+  type BytesListener,
+  type LogFault,
+  type VerifyCounts,
+  VerifyReport,
+} from './verify-report.ts'
 
 export interface VerifyOptions {
   /** Whether gaps in the offsets are no fault: compacted topics without their broker's files. */
   readonly allowGaps?: boolean
   readonly fs?: FileSystem
+  /** Called every so many MiB. */
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
+}
+
+/** Bytes of segments; those that replicas are held against each other for are not counted. */
+export interface VerifyProgress {
+  readonly doneBytes: number
+  readonly totalBytes: number
+  /** Of the partition that is being read. */
+  readonly directory: string
 }
 
 export interface VerifyResult {
@@ -50,40 +65,72 @@ export function verifyDirectories(
   options: VerifyOptions = {},
 ): VerifyResult {
   const fs = withNamedErrors(options.fs ?? realFileSystem)
-  const report = new VerifyReport()
-  const directories: string[] = []
+  const found = paths.flatMap((given) => directoriesOf(fs, given))
+  const progress = progressOf(fs, found, options)
+  const report = new VerifyReport(progress.onBytes)
   const byName = new Map<string, Verified[]>()
   const brokers = new Map<string, BrokerFiles>()
   const seen = (name: string, verified: Verified) => {
     byName.set(name, [...(byName.get(name) ?? []), verified])
   }
-  for (const given of paths) {
-    for (const directory of directoriesOf(fs, given)) {
-      directories.push(directory)
-      if (isPartition(fs, directory)) {
-        const broker = readBrokerFiles(fs, path.dirname(path.resolve(directory)))
-        seen(...verifyOne(report, fs, directory, broker, options))
-        continue
-      }
-      const broker = readBrokerFiles(fs, directory, report)
-      brokers.set(directory, broker)
-      const all = partitionDirectories(fs, directory).map((partition) =>
-        verifyOne(report, fs, partition, broker, options),
-      )
-      for (const [name, verified] of all) seen(name, verified)
-      verifyCheckpoints(
-        report,
-        broker,
-        all.map(([, { partition }]) => partition),
-      )
+  const verify = (directory: string, broker: BrokerFiles) => {
+    progress.enter(directory)
+    const verified = verifyOne(report, fs, directory, broker, options)
+    report.tellProgress()
+    seen(...verified)
+    return verified[1].partition
+  }
+  for (const directory of found) {
+    if (isPartition(fs, directory)) {
+      verify(directory, readBrokerFiles(fs, path.dirname(path.resolve(directory))))
+      continue
     }
+    const broker = readBrokerFiles(fs, directory, report)
+    brokers.set(directory, broker)
+    const all = partitionDirectories(fs, directory).map((partition) => verify(partition, broker))
+    verifyCheckpoints(report, broker, all)
   }
   for (const replicas of byName.values()) {
     if (replicas.length > 1) verifyReplicas(report, fs, replicas)
   }
   checkTopicIds(report, byName)
   checkBrokers(report, brokers)
-  return { directories, checked: report.counts, faults: report.faults }
+  return { directories: found, checked: report.counts, faults: report.faults }
+}
+
+interface ProgressTeller {
+  enter(directory: string): void
+  readonly onBytes: BytesListener | undefined
+}
+
+/** Sizes are looked up only if somebody listens. */
+function progressOf(
+  fs: FileSystem,
+  directories: readonly string[],
+  { onProgress }: VerifyOptions,
+): ProgressTeller {
+  if (onProgress === undefined) return { enter: () => undefined, onBytes: undefined }
+  const partitions = directories.flatMap((directory) =>
+    isPartition(fs, directory) ? [directory] : partitionDirectories(fs, directory),
+  )
+  let totalBytes = 0
+  for (const partition of partitions) {
+    for (const name of fs.list(partition) ?? []) {
+      if (fileKindOf(name)?.kind !== 'segment') continue
+      totalBytes += fs.sizeOf(path.join(partition, name)) ?? 0
+    }
+  }
+  let doneBytes = 0
+  let directory = ''
+  return {
+    enter(entered) {
+      directory = entered
+    },
+    onBytes(bytes) {
+      doneBytes += bytes
+      onProgress({ doneBytes, totalBytes, directory })
+    },
+  }
 }
 
 function verifyOne(

@@ -43,8 +43,16 @@ export interface FaultPlace {
   readonly position?: number
 }
 
+/** Bytes of segments that were read since the last call. */
+export type BytesListener = (bytes: number) => void
+
+/** Told at least this often within a segment. */
+const progressBytes = 8 * 1024 * 1024
+
 export class VerifyReport {
   readonly faults: LogFault[] = []
+  readonly #onBytes: BytesListener | undefined
+  #untoldBytes = 0
   readonly counts: VerifyCounts = {
     partitions: 0,
     segments: 0,
@@ -54,6 +62,21 @@ export class VerifyReport {
     checkpointEntries: 0,
     comparedBatches: 0,
     bytes: 0,
+  }
+
+  constructor(onBytes?: BytesListener) {
+    this.#onBytes = onBytes
+  }
+
+  /** A batch was checked. */
+  passed(bytes: number): void {
+    this.#untoldBytes += bytes
+    if (this.#untoldBytes >= progressBytes) this.tellProgress()
+  }
+
+  tellProgress(): void {
+    this.#onBytes?.(this.#untoldBytes)
+    this.#untoldBytes = 0
   }
 
   add(

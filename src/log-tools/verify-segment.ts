@@ -98,6 +98,7 @@ function verifyBatches(
   let next = walk.next()
   for (; next.done !== true; next = walk.next()) {
     const batch = next.value
+    report.passed(batch.sizeBytes)
     const facts = verifyBatch(report, file, batch, order.mayLack(batch.baseOffset))
     if (facts === undefined) {
       order.lose()
