@@ -4,6 +4,7 @@
  */
 import type { BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
+import type { LagCause } from '../replication/isr-cause.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUpNote, CatchUpRead } from '../workers/catch-up.ts'
 import type { Actor, TimelineEvent } from './result.ts'
@@ -13,6 +14,17 @@ import { formatBytes, formatCount } from './units.ts'
 const gapMsMax = 250
 
 type EventOf<Type extends ReplicationEvent['type']> = Extract<ReplicationEvent, { type: Type }>
+
+export const causeWords: Readonly<Record<LagCause, string>> = {
+  disk: 'its disk is slow or failed',
+  shutDown: 'shutting down',
+  dead: 'dead or fenced',
+  frozen: 'frozen',
+  throttled: 'throttled',
+  notConverging: 'catching up, not converging',
+  slow: 'too slow',
+  unassigned: 'no replica any more',
+}
 
 interface Group {
   readonly atMs: number
@@ -63,13 +75,17 @@ export class EventGroups {
 
   #addShrinkProposal(event: EventOf<'shrinkProposed'>): void {
     const { atMs, leader, lagging, replicaLagTimeMaxMs } = event
-    const who = lagging.map(({ brokerId }) => brokerId).join(', ')
+    const who = lagging
+      .map(({ brokerId, cause }) => `${brokerId} (${causeWords[cause]})`)
+      .join(', ')
     const limit = formatCount(replicaLagTimeMaxMs)
     const numbers = lagNumbers(event)
-    this.#join('leader', 'proposed to shrink', `broker ${leader}`, atMs, 1, numbers, (all) => {
+    this.#join('leader', 'proposed to shrink', `${leader} ${who}`, atMs, 1, numbers, (all) => {
       const lag = span(all, 'lagRecords')
       const since = span(all, 'lagMs')
-      return `leader ${leader} found ${who} ${lag} records behind, not caught up for ${since} ms; the limit is ${limit} ms`
+      const silent = span(all, 'silentMs')
+      const rates = `${span(all, 'followerPerSec')} records/s against the leader's ${span(all, 'leaderPerSec')}`
+      return `leader ${leader} found ${who} ${lag} records behind, not caught up for ${since} ms, the limit is ${limit} ms; silent for ${silent} ms, ${rates}`
     })
   }
 
@@ -89,11 +105,14 @@ export class EventGroups {
   }
 
   #addCommitted(event: EventOf<'shrinkCommitted' | 'expandCommitted'>): void {
-    const { atMs, leader, type, cause } = event
+    const { atMs, leader, type, cause, left } = event
     const word = type === 'shrinkCommitted' ? 'shrunk' : 'expanded'
     const numbers = { epoch: event.partitionEpoch, isr: event.inSyncReplicas.length }
-    this.#join('leader', `in-sync replicas ${word}`, `${leader}`, atMs, 1, numbers, (all) => {
-      const how = cause === 'proposal' ? 'as proposed' : 'decided by the controller'
+    const who = left.map((each) => `${each.brokerId} (${causeWords[each.cause]})`).join(', ')
+    const key = `${leader} ${cause} ${who}`
+    this.#join('leader', `in-sync replicas ${word}`, key, atMs, 1, numbers, (all) => {
+      const decided = cause === 'proposal' ? 'as proposed' : 'decided by the controller'
+      const how = who === '' ? decided : `without ${who}, ${decided}`
       return `${how}; ${span(all, 'isr')} in sync now, partition epoch ${span(all, 'epoch')}; high watermark recomputed`
     })
   }
@@ -198,7 +217,15 @@ export class EventGroups {
 function lagNumbers(event: EventOf<'shrinkProposed'>) {
   const [first] = event.lagging
   if (first === undefined) return {}
-  return { lagRecords: first.lagRecords, lagMs: first.lagMs }
+  const { lagRecords, lagMs, signs } = first
+  const { silentMs, leaderRecordsPerSec, followerRecordsPerSec } = signs
+  return {
+    lagRecords,
+    lagMs,
+    silentMs,
+    leaderPerSec: leaderRecordsPerSec,
+    followerPerSec: followerRecordsPerSec,
+  }
 }
 
 function widen(numbers: Map<string, Range>, name: string, value: number): void {

@@ -113,6 +113,11 @@ export class FollowerProgress {
     }
   }
 
+  /** Of the follower's last poll; 0: it never polled. */
+  lastPollTimeMs(broker: BrokerId): number {
+    return this.#pollTimeMs[broker]
+  }
+
   /** Largest time at which the replica is known to have had all that the leader had; 0: never. */
   caughtUpTimeMs(partition: PartitionIndex, index: number): number {
     const stored = this.#storedCaughtUpTimeMs[index]

@@ -20,6 +20,7 @@ import {
   outcomeOfRefusal,
   type PendingIsr,
 } from './isr-state.ts'
+import { type FollowerSight, LaggingReplicas } from './lagging-replicas.ts'
 import { type LedPartitions, replicaStride } from './led-partitions.ts'
 import type { AlterPartitionItem, AlterPartitionItemResult } from './messages.ts'
 import type { Outsiders } from './outsiders.ts'
@@ -32,6 +33,7 @@ export interface IsrChangesParts {
   readonly progress: FollowerProgress
   readonly outsiders: Outsiders
   readonly gauges: IsrGauges
+  readonly sight: FollowerSight | undefined
   readonly sender: AlterPartitionSender
   readonly offsets: CommittedOffsets
   readonly brokers: BrokerView
@@ -51,10 +53,14 @@ export class IsrChanges implements ProposalReceiver {
   failedIsrUpdates = 0
 
   readonly #parts: IsrChangesParts
+  readonly #lagging: LaggingReplicas
   #events: ReplicationEvent[] = []
+  /** Of proposed shrinks, until they are answered. */
+  readonly #leaving = new Map<PartitionIndex, readonly LaggingReplica[]>()
 
   constructor(parts: IsrChangesParts) {
     this.#parts = parts
+    this.#lagging = new LaggingReplicas(parts)
   }
 
   takeEvents(): ReplicationEvent[] {
@@ -131,6 +137,11 @@ export class IsrChanges implements ProposalReceiver {
     if (sender.has(partition)) return false
     this.#proposeShrink(partition, outMask, nowMs)
     return true
+  }
+
+  /** All partitions were looked at: where the replicas are now is what rates count from. */
+  checked(nowMs: number): void {
+    this.#lagging.note(nowMs)
   }
 
   proposalAnswered(
@@ -221,11 +232,13 @@ export class IsrChanges implements ProposalReceiver {
       removed.push(table.follower[partition * replicaStride + slot] as BrokerId)
     }
     const proposed = lastCommitted.inSyncReplicas.filter((broker) => !removed.includes(broker))
+    const lagging = removed.map((broker) => this.#lagging.describe(partition, broker, nowMs))
+    this.#leaving.set(partition, lagging)
     this.#events.push({
       type: 'shrinkProposed',
       cause: 'notCaughtUp',
       ...this.#numbers(partition, nowMs),
-      lagging: removed.map((broker) => this.#lagging(partition, broker, nowMs)),
+      lagging,
       replicaLagTimeMaxMs,
       proposed,
     })
@@ -276,21 +289,6 @@ export class IsrChanges implements ProposalReceiver {
     else this.isrShrinks += 1
   }
 
-  #lagging(partition: PartitionIndex, brokerId: BrokerId, nowMs: number): LaggingReplica {
-    const { table, progress } = this.#parts
-    const slot = table.slotOf(partition, brokerId)
-    const index = partition * replicaStride + slot
-    const logEndOffset = slot < 0 ? -1 : progress.logEndOffset[index]
-    const caughtUpTimeMs = slot < 0 ? 0 : progress.caughtUpTimeMs(partition, index)
-    return {
-      brokerId,
-      logEndOffset,
-      lagRecords: table.logEndOffset[partition] - Math.max(0, logEndOffset),
-      lagMs: nowMs - caughtUpTimeMs,
-      caughtUpTimeMs,
-    }
-  }
-
   #numbers(partition: PartitionIndex, nowMs: number) {
     const { table } = this.#parts
     return {
@@ -312,13 +310,18 @@ export class IsrChanges implements ProposalReceiver {
   ): void {
     const previous = committedInSyncReplicas(old)
     const numbers = this.#numbers(partition, how.nowMs)
-    const isShrink = previous.some((broker) => !numbers.inSyncReplicas.includes(broker))
+    const left = previous.filter((broker) => !numbers.inSyncReplicas.includes(broker))
+    const proposed = this.#leaving.get(partition)
+    this.#leaving.delete(partition)
+    const known = how.isOurs ? proposed : undefined
     this.#events.push({
-      type: isShrink ? 'shrinkCommitted' : 'expandCommitted',
+      type: left.length > 0 ? 'shrinkCommitted' : 'expandCommitted',
       ...numbers,
       previous,
       via: how.via,
       cause: how.isOurs ? 'proposal' : 'controller',
+      left: known ?? left.map((broker) => this.#lagging.describe(partition, broker, how.nowMs)),
+      joined: numbers.inSyncReplicas.filter((broker) => !previous.includes(broker)),
     })
   }
 

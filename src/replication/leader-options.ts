@@ -1,6 +1,7 @@
 /** What `PartitionLeaders` is made of, and what its changes of role take and tell. */
 import type { BrokerEpoch, BrokerId, Offset } from '../ids.ts'
 import type { ExpandCriterion } from './in-sync-rules.ts'
+import type { FollowerSight } from './lagging-replicas.ts'
 import type { BrokerView } from './registration.ts'
 
 export interface PartitionLeadersConfig {
@@ -18,6 +19,8 @@ export interface PartitionLeadersOptions {
   readonly brokerEpoch: () => BrokerEpoch
   readonly partitionsMax: number
   readonly brokers: BrokerView
+  /** For the causes that events carry; without it they are told from fetches and sessions alone. */
+  readonly sight?: FollowerSight
   readonly config: PartitionLeadersConfig
 }
 

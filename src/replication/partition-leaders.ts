@@ -95,7 +95,8 @@ export class PartitionLeaders {
         table.effectiveMinInSync(partition) <= table.maximalSize[partition],
     })
     const { replicaLagTimeMaxMs, isrExpandCriterion } = config
-    const context = { table, progress, brokers, replicaLagTimeMaxMs }
+    const { sight } = options
+    const context = { table, progress, brokers, replicaLagTimeMaxMs, sight }
     this.#offsets = new CommittedOffsets(context, this.#acks)
     this.#changes = new IsrChanges({
       ...context,
@@ -214,9 +215,7 @@ export class PartitionLeaders {
     return this.#table.count
   }
 
-  /**
-   * Whether a batch may be appended: 0, or the number of the error to answer. Before the append.
-   */
+  /** Before an append: 0, or the number of the error to answer. */
   admission(partition: PartitionIndex, acks: number): number {
     if (acks !== -1 && acks !== 0 && acks !== 1) return invalidRequiredAcks
     if (this.#table.leading[partition] !== 1) return notLeader
@@ -301,6 +300,7 @@ export class PartitionLeaders {
       if (this.#changes.maybeShrink(partition, nowMs)) proposals += 1
       this.#offsets.maybeAdvance(partition, nowMs)
     }
+    this.#changes.checked(nowMs)
     return proposals
   }
 

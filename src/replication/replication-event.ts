@@ -9,6 +9,7 @@ import type {
   PartitionIndex,
 } from '../ids.ts'
 import type { ExpandCriterion } from './in-sync-rules.ts'
+import type { LagCause, LagSigns } from './isr-cause.ts'
 import type { RefusalOutcome } from './isr-state.ts'
 
 /** Where the leader stood. */
@@ -29,10 +30,15 @@ export interface LaggingReplica {
   /** -1: has not fetched from this leader, or is no replica any more. */
   readonly logEndOffset: Offset
   readonly lagRecords: number
+  /** Estimated from the log's mean record; -1: unknown. */
+  readonly lagBytes: number
   /** Time since it was caught up; more than the limit. */
   readonly lagMs: number
   /** 0: never. */
   readonly caughtUpTimeMs: number
+  readonly cause: LagCause
+  /** What the cause was told from. */
+  readonly signs: LagSigns
 }
 
 export interface ShrinkProposed extends LeaderNumbers {
@@ -64,6 +70,9 @@ export interface IsrCommitted extends LeaderNumbers {
   readonly via: 'response' | 'metadata'
   /** `proposal`: what this leader asked for; `controller`: decided there (fencing, shutdown, …). */
   readonly cause: 'proposal' | 'controller'
+  /** Who left, as of the proposal, or of the metadata when the controller decided. */
+  readonly left: readonly LaggingReplica[]
+  readonly joined: readonly BrokerId[]
 }
 
 export interface ProposalRejected extends LeaderNumbers {

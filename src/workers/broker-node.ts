@@ -24,6 +24,7 @@ import type { ControllerRequest, ControllerResponse } from '../replication/messa
 import { PartitionLeaders } from '../replication/partition-leaders.ts'
 import { Acknowledger } from './acknowledger.ts'
 import { BatchRing } from './batch-ring.ts'
+import { BoardSight } from './board-sight.ts'
 import { type BrokerNews, takeBrokerNews } from './broker-news.ts'
 import { BrokerTally } from './broker-tally.ts'
 import { CatchUp } from './catch-up.ts'
@@ -106,8 +107,7 @@ export class BrokerNode {
     this.link.image.partition(partition)?.inSyncReplicas.includes(this.brokerId) === true
 
   constructor(options: BrokerNodeOptions) {
-    const { identity, memory, config, clock, channel, stored } = options
-    const fs = options.fs ?? realFileSystem
+    const { identity, memory, config, clock, channel, stored, fs = realFileSystem } = options
     const { brokerId } = identity
     this.brokerId = brokerId
     this.#options = options
@@ -126,6 +126,7 @@ export class BrokerNode {
       brokerEpoch: () => this.link.brokerEpoch,
       partitionsMax,
       brokers: this.link.image,
+      sight: new BoardSight(board, brokerId, this.store),
       config: {
         replicaLagTimeMaxMs: config['replica.lag.time.max.ms'],
         isrExpandCriterion: config['isr.expand.criterion'],
@@ -190,9 +191,12 @@ export class BrokerNode {
    */
   publishTally(): void {
     const { isrShrinks, isrExpands, failedIsrUpdates } = this.leaders.counters
+    const { count, tookUs } = this.store.replicatedWrites
     this.#tally.set('isrShrinks', isrShrinks)
     this.#tally.set('isrExpands', isrExpands)
     this.#tally.set('failedIsrUpdates', failedIsrUpdates)
+    this.#tally.set('writes', count)
+    this.#tally.set('writeUs', Math.round(tookUs))
     this.#tally.publish()
   }
 

@@ -63,6 +63,8 @@ export class PartitionStore {
   /** The few, or none: nobody else's log is looked at by the clock. */
   readonly #flushedByTime: PartitionLog[] = []
   readonly #failures: PartitionFailure[] = []
+  /** Appends as a follower, and what they took: a slow disk shows here. */
+  readonly replicatedWrites = { count: 0, tookUs: 0 }
 
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
@@ -155,7 +157,10 @@ export class PartitionStore {
   appendReplicated(partition: PartitionIndex, run: BatchRun): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
+    const startedMs = performance.now()
     log.appendReplicated(run)
+    this.replicatedWrites.tookUs += (performance.now() - startedMs) * 1_000
+    this.replicatedWrites.count += 1
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
   }
 

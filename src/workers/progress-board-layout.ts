@@ -49,6 +49,8 @@ export const brokerCounters = [
   'steps',
   'payloadCopyBytes',
   'alterPartitionRequests',
+  'writes',
+  'writeUs',
 ] as const
 
 export type BrokerCounter = (typeof brokerCounters)[number]

@@ -21,6 +21,8 @@ function replication(
     leader: brokerId(1),
     leaderEpoch: 0,
     partitionEpoch: 4,
+    left: [],
+    joined: [],
     logEndOffset: 500,
     highWatermark: 400,
     inSyncReplicas: [1, 2].map(brokerId),
@@ -119,7 +121,12 @@ describe('what ends a run', () => {
 describe('the timeline', () => {
   const shrinkProposed = (partition: number, atMs: number, lagRecords: number, lagMs: number) =>
     replication('shrinkProposed', partition, atMs, {
-      lagging: [{ brokerId: brokerId(3), logEndOffset: 1, lagRecords, lagMs, caughtUpTimeMs: 1 }],
+      lagging: [
+        {
+          ...{ brokerId: brokerId(3), logEndOffset: 1, lagRecords, lagMs, caughtUpTimeMs: 1 },
+          ...{ cause: 'frozen', signs: { silentMs: lagMs - 10, leaderRecordsPerSec: 400 } },
+        },
+      ],
       replicaLagTimeMaxMs: 500,
     })
 

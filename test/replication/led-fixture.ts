@@ -1,6 +1,7 @@
 /** Broker 1 leading partitions, a world of brokers that tests turn by hand, and registrations. */
 import { type BrokerId, brokerId, type PartitionIndex, partitionIndex } from '../../src/ids.ts'
 import type { ExpandCriterion } from '../../src/replication/in-sync-rules.ts'
+import type { FollowerSight } from '../../src/replication/lagging-replicas.ts'
 import type {
   AlterPartitionItem,
   AlterPartitionItemResult,
@@ -59,6 +60,7 @@ export interface LedOptions {
   readonly partitionEpoch?: number
   /** 0 unless given: as often as Kafka tries. */
   readonly sweepIntervalMs?: number
+  readonly sight?: FollowerSight | undefined
 }
 
 export function registration(
@@ -97,6 +99,7 @@ export class Led {
       brokerEpoch: () => this.world.of(leader).epoch,
       partitionsMax: Math.max(4, partitions),
       brokers: this.world,
+      ...(options.sight === undefined ? {} : { sight: options.sight }),
       config: {
         replicaLagTimeMaxMs: lagMaxMs,
         isrExpandCriterion: criterion,

@@ -240,7 +240,11 @@ describe('events', () => {
       highWatermark: 3,
       inSyncReplicas: [leader, b, c],
       lagging: [
-        { brokerId: c, logEndOffset: 3, lagRecords: 5, lagMs: 1_001, caughtUpTimeMs: startMs },
+        {
+          ...{ brokerId: c, logEndOffset: 3, lagRecords: 5, lagBytes: -1 },
+          ...{ lagMs: 1_001, caughtUpTimeMs: startMs, cause: 'frozen' },
+          signs: expect.objectContaining({ silentMs: 1_001, session: 'active' }),
+        },
       ],
       replicaLagTimeMaxMs: lagMaxMs,
       proposed: [leader, b],
@@ -252,6 +256,8 @@ describe('events', () => {
       partitionEpoch: 11,
       via: 'response',
       cause: 'proposal',
+      left: proposed?.type === 'shrinkProposed' ? proposed.lagging : undefined,
+      joined: [],
     })
     expect(led.leaders.takeEvents()).toEqual([])
   })
