@@ -11,6 +11,9 @@ const MiB = 1024 * KiB
 
 const positive = z.number().int().positive()
 const fromZero = z.number().int().nonnegative()
+/** -1: no bound. */
+const fromMinusOne = z.number().int().min(-1)
+const dayMs = 24 * 3_600_000
 
 /** Settings of a topic. Defaults are Kafka's unless said otherwise. */
 const topicShape = {
@@ -21,7 +24,9 @@ const topicShape = {
     .min(16 * KiB)
     .max(2 ** 31 - 1)
     .default(1024 * MiB),
-  'segment.ms': positive.default(7 * 24 * 3_600_000),
+  'segment.ms': positive.default(7 * dayMs),
+  /** A segment is rolled by `segment.ms` up to so much earlier, so that not all roll at once. */
+  'segment.jitter.ms': fromZero.default(0),
   'segment.index.bytes': z
     .number()
     .int()
@@ -36,6 +41,23 @@ const topicShape = {
   'flush.messages': z.union([z.literal(0), z.literal(1)]).default(0),
   /** fsync at most this long after an append; 0: left to the system. */
   'flush.ms': fromZero.default(0),
+  /**
+   * `delete`: old segments go by age and size; `compact`: of each key the latest record stays.
+   */
+  'cleanup.policy': z
+    .enum(['delete', 'compact', 'compact,delete', 'delete,compact'])
+    .default('delete'),
+  'retention.ms': fromMinusOne.default(7 * dayMs),
+  'retention.bytes': fromMinusOne.default(-1),
+  /** How long the files of a segment that was dropped stay for those who read them. */
+  'file.delete.delay.ms': fromZero.default(60_000),
+  /** How long a compacted log shows that a key was deleted, from the first compaction on. */
+  'delete.retention.ms': fromZero.default(dayMs),
+  'min.cleanable.dirty.ratio': z.number().min(0).max(1).default(0.5),
+  /** Records younger than this aren't compacted. */
+  'min.compaction.lag.ms': fromZero.default(0),
+  /** Records older than this are compacted whatever the dirty ratio is. */
+  'max.compaction.lag.ms': positive.default(Number.MAX_SAFE_INTEGER),
   'unclean.leader.election.enable': z.boolean().default(false),
 } as const
 
@@ -51,6 +73,18 @@ const clusterShape = {
   'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
   'replica.high.watermark.checkpoint.interval.ms': z.number().int().min(10).default(5_000),
   'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
+  'log.retention.check.interval.ms': positive.default(300_000),
+  /** How long the cleaner rests when no log is worth compacting. */
+  'log.cleaner.backoff.ms': fromZero.default(15_000),
+  /** Memory for the keys of one compaction: 24 bytes a key, nine tenths of it used. */
+  'log.cleaner.dedupe.buffer.size': z
+    .number()
+    .int()
+    .min(1 * KiB)
+    .max(2 ** 31 - 1)
+    .default(128 * MiB),
+  /** Bytes a second that one compaction reads and writes; 0: as fast as it can. */
+  'log.cleaner.io.max.bytes.per.second': fromZero.default(0),
   /** A follower polls at least this often when there is nothing to do, as Kafka's. */
   'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(500),
   /** A fetch of a partition that failed is tried again after so long. */
@@ -80,7 +114,12 @@ const clusterShape = {
     .default(limits.catchUpReadBytesDefault),
 } as const
 
-const topicSchema = z.strictObject(topicShape)
+const topicSchema = z
+  .strictObject(topicShape)
+  .refine((topic) => topic['min.compaction.lag.ms'] <= topic['max.compaction.lag.ms'], {
+    path: ['max.compaction.lag.ms'],
+    message: 'must not be less than min.compaction.lag.ms',
+  })
 const clusterSchema = z.strictObject(clusterShape)
 
 export type TopicConfig = Readonly<z.output<typeof topicSchema>>
@@ -129,7 +168,7 @@ export function topicConfigFromEntries(entries: ReadonlyMap<string, string>): To
   const input: Record<string, unknown> = {}
   for (const [key, text] of entries) {
     if (text === 'true' || text === 'false') input[key] = text === 'true'
-    else input[key] = /^-?\d+$/.test(text) ? Number(text) : text
+    else input[key] = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
   }
   return topicConfig(input as TopicConfigInput)
 }

@@ -7,8 +7,15 @@ export const timeIndexSuffix = '.timeindex'
 export const leaderEpochFileName = 'leader-epoch-checkpoint'
 export const partitionMetadataFileName = 'partition.metadata'
 
+/** Of all files of a segment, the data last. */
+export const segmentSuffixes = [timeIndexSuffix, offsetIndexSuffix, '.txnindex', logSuffix] as const
+
+/** Behind a name of before: no longer part of the log, and removed after a while. */
+export const deletedSuffix = '.deleted'
+/** What a compaction is writing. */
+export const cleanedSuffix = '.cleaned'
 /** Left by an operation that didn't end: removed at load. */
-export const abandonedSuffixes: readonly string[] = ['.deleted', '.cleaned']
+export const abandonedSuffixes: readonly string[] = [deletedSuffix, cleanedSuffix]
 /** Complete, and about to replace others. */
 export const swapSuffix = '.swap'
 

@@ -35,6 +35,11 @@ export interface FileSystem {
   dataSync(fd: number): void
   /** Bytes of a file; undefined when there is no such file. */
   sizeOf(path: string): number | undefined
+  /**
+   * When a file was last written, in milliseconds since 1970; undefined when there is no such file
+   * or nobody knows.
+   */
+  modifiedMs(path: string): number | undefined
   /** Makes a directory's entries durable. */
   syncDirectory(path: string): void
   /** Whole contents; undefined when there is no such file. */
@@ -97,6 +102,7 @@ export const realFileSystem: FileSystem = {
   truncate: (fd, sizeBytes) => fs.ftruncateSync(fd, sizeBytes),
   dataSync: (fd) => fs.fdatasyncSync(fd),
   sizeOf: (path) => fs.statSync(path, { throwIfNoEntry: false })?.size,
+  modifiedMs: (path) => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs,
   syncDirectory(path) {
     const fd = fs.openSync(path, fs.constants.O_RDONLY)
     try {

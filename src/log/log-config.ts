@@ -27,6 +27,23 @@ export interface LogConfig {
   /** Largest batch a leader takes. */
   readonly maxMessageBytes: number
   readonly flush: FlushPolicy
+  /** A segment is rolled up to so much earlier than `segmentMs` says; by which, its place tells. */
+  readonly segmentJitterMs: number
+  /** Whether old segments go by age and size. */
+  readonly deletes: boolean
+  /** Whether of each key the latest record stays; then every record needs a key. */
+  readonly compacts: boolean
+  /** Age, by its newest record, at which a segment goes; -1: none. */
+  readonly retentionMs: number
+  /** The oldest segments go as long as so many bytes are left without them; -1: never. */
+  readonly retentionBytes: number
+  /** How long the files of dropped segments stay. */
+  readonly fileDeleteDelayMs: number
+  /** How long a compacted log keeps a tombstone from the first compaction on that meets it. */
+  readonly deleteRetentionMs: number
+  readonly minCleanableDirtyRatio: number
+  readonly minCompactionLagMs: number
+  readonly maxCompactionLagMs: number
 }
 
 const dayMs = 86_400_000
@@ -39,6 +56,16 @@ export const logConfigDefaults: LogConfig = {
   segmentIndexBytes: 10 * 1024 * 1024,
   maxMessageBytes: limits.batchBytesDefaultMax,
   flush: { kind: 'os' },
+  segmentJitterMs: 0,
+  deletes: true,
+  compacts: false,
+  retentionMs: 7 * dayMs,
+  retentionBytes: -1,
+  fileDeleteDelayMs: 60_000,
+  deleteRetentionMs: dayMs,
+  minCleanableDirtyRatio: 0.5,
+  minCompactionLagMs: 0,
+  maxCompactionLagMs: Number.MAX_SAFE_INTEGER,
 }
 
 /** How a topic's settings look to its log. */
@@ -58,6 +85,16 @@ export function logConfigOf(
     indexIntervalBytes: config['index.interval.bytes'],
     maxMessageBytes: config['max.message.bytes'],
     flush,
+    segmentJitterMs: config['segment.jitter.ms'],
+    deletes: config['cleanup.policy'].includes('delete'),
+    compacts: config['cleanup.policy'].includes('compact'),
+    retentionMs: config['retention.ms'],
+    retentionBytes: config['retention.bytes'],
+    fileDeleteDelayMs: config['file.delete.delay.ms'],
+    deleteRetentionMs: config['delete.retention.ms'],
+    minCleanableDirtyRatio: config['min.cleanable.dirty.ratio'],
+    minCompactionLagMs: config['min.compaction.lag.ms'],
+    maxCompactionLagMs: config['max.compaction.lag.ms'],
   }
 }
 
@@ -71,6 +108,18 @@ export function checkLogConfig(config: LogConfig): void {
   const indexBytesMin = Math.max(offsetIndexEntryBytes, 2 * timeIndexEntryBytes)
   checkRange('segmentIndexBytes', config.segmentIndexBytes, indexBytesMin, int32Max)
   checkRange('maxMessageBytes', config.maxMessageBytes, batchOverheadBytes, limits.batchBytesMax)
+  const anyNumber = Number.MAX_SAFE_INTEGER
+  checkRange('segmentJitterMs', config.segmentJitterMs, 0, anyNumber)
+  checkRange('retentionMs', config.retentionMs, -1, anyNumber)
+  checkRange('retentionBytes', config.retentionBytes, -1, anyNumber)
+  checkRange('fileDeleteDelayMs', config.fileDeleteDelayMs, 0, anyNumber)
+  checkRange('deleteRetentionMs', config.deleteRetentionMs, 0, anyNumber)
+  checkRange('minCompactionLagMs', config.minCompactionLagMs, 0, anyNumber)
+  checkRange('maxCompactionLagMs', config.maxCompactionLagMs, 1, anyNumber)
+  const ratio = config.minCleanableDirtyRatio
+  if (!(ratio >= 0 && ratio <= 1)) {
+    throw new TidemarkError('INVALID_CONFIG', `minCleanableDirtyRatio ${ratio}: allowed are 0 to 1`)
+  }
   if (config.flush.kind === 'interval') {
     checkRange('flush.ms', config.flush.ms, 0, Number.MAX_SAFE_INTEGER)
   }

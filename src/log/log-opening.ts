@@ -12,8 +12,9 @@ import { recoverLog } from './log-recovery.ts'
 import { makeDirectoryDurably } from './make-directory.ts'
 import { OpenFiles } from './open-files.ts'
 import { claimTopicId } from './partition-metadata.ts'
+import { DoomedFiles } from './retention/doomed-files.ts'
 import { Segment } from './segment.ts'
-import { findSegments } from './segment-files.ts'
+import { dropBelow, findSegments } from './segment-files.ts'
 import { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 
@@ -39,10 +40,13 @@ export interface LogOptions {
   /** As last written down. Default: the log's end after a clean shutdown, else 0. */
   readonly recoveryPoint?: number
   readonly logStartOffset?: number
+  /** Shared by all logs of an owner, who empties it; own ones otherwise. */
+  readonly doomed?: DoomedFiles
 }
 
 export interface OpenedLog {
   readonly files: OpenFiles
+  readonly doomed: DoomedFiles
   readonly row: SegmentRow
   readonly leaderEpochs: LeaderEpochs
   readonly logStartOffset: number
@@ -81,7 +85,8 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   }
   const { segments, created } = loaded
   let { logEndOffset } = loaded
-  const row = new SegmentRow({ directory, files, config, clock, segments })
+  const doomed = options.doomed ?? new DoomedFiles()
+  const row = new SegmentRow({ directory, files, config, clock, segments, doomed })
   const leaderEpochs = openEpochs(options, files, logEndOffset)
   if (logEndOffset < start) {
     row.restartAt(start)
@@ -98,7 +103,7 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
     row.markUnsynced(recoveryPoint)
     leaderEpochs.markUnflushed()
   }
-  return { files, row, leaderEpochs, logStartOffset, logEndOffset, recoveryPoint }
+  return { files, doomed, row, leaderEpochs, logStartOffset, logEndOffset, recoveryPoint }
 }
 
 interface LoadedSegments {
@@ -113,6 +118,7 @@ function loadSegments(options: LogOptions, files: OpenFiles): LoadedSegments {
   const { directory, config, clock } = options
   const nowMs = clock.nowMs()
   const segments = findSegments(files, directory, nowMs)
+  dropBelow(segments, options.logStartOffset ?? 0)
   const last = segments.at(-1)
   if (last === undefined) {
     const logEndOffset = options.logStartOffset ?? 0

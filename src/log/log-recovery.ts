@@ -23,7 +23,7 @@ import type { LogConfig } from './log-config.ts'
 import { offsetIndexEntryBytes } from './offset-index.ts'
 import { OpenFiles } from './open-files.ts'
 import { Segment } from './segment.ts'
-import { findSegments, floorSegmentIndex } from './segment-files.ts'
+import { dropBelow, findSegments, floorSegmentIndex } from './segment-files.ts'
 import { scanSegment } from './segment-scan.ts'
 import { storageError } from './storage-error.ts'
 import { timeIndexEntryBytes } from './time-index.ts'
@@ -75,6 +75,7 @@ class Recovery {
     this.#options = options
     this.#files = files
     this.#segments = findSegments(files, directory, 0)
+    dropBelow(this.#segments, options.logStartOffset)
     this.#epochs = openEpochs(directory, files)
   }
 

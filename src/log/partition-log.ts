@@ -19,6 +19,8 @@ import { type LogOptions, openLogFiles } from './log-opening.ts'
 import { LogTail } from './log-tail.ts'
 import type { OpenFiles } from './open-files.ts'
 import type { SegmentPosition } from './read-plan.ts'
+import type { DoomedFiles } from './retention/doomed-files.ts'
+import { dropExpired, type RetentionNow, requestedLogStart } from './retention/log-retention.ts'
 import type { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 import { findNewest, findTimestamp, type TimestampOffset } from './timestamp-lookup.ts'
@@ -29,6 +31,8 @@ export class PartitionLog {
   readonly partition: number
   readonly config: LogConfig
   readonly leaderEpochs: LeaderEpochs
+  /** Files of dropped segments; without an owner's they are emptied with the next opening only. */
+  readonly doomed: DoomedFiles
   readonly #clock: Clock
   readonly #files: OpenFiles
   readonly #ownsFiles: boolean
@@ -47,6 +51,7 @@ export class PartitionLog {
     this.partition = options.partition
     this.config = options.config
     this.leaderEpochs = opened.leaderEpochs
+    this.doomed = opened.doomed
     this.#clock = options.clock
     this.#files = opened.files
     this.#ownsFiles = options.files === undefined
@@ -252,6 +257,33 @@ export class PartitionLog {
   }
 
   /**
+   * Drops the oldest segments by log start, size and age, and raises the log start to the first
+   * that is left; `dropExpired` says how. Returns how many went; their files are `doomed`.
+   *
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
+   */
+  deleteOldSegments(now: RetentionNow): number {
+    this.#assertWritable()
+    const { logStartOffset, logEndOffset } = this
+    const range = { logStartOffset, logEndOffset, dataEndOffset: this.#tail.dataEndOffset }
+    return this.#guarded(() =>
+      dropExpired(this.#row, range, now, (start) => this.advanceLogStart(start)),
+    )
+  }
+
+  /**
+   * Raises the log start to `offset`, -1: to the high watermark, and returns it (Kafka:
+   * `DeleteRecords`). The segments below go with the next `deleteOldSegments`.
+   *
+   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE above the high watermark; KAFKA_STORAGE_ERROR
+   */
+  deleteRecordsBefore(offset: number, highWatermark: number): number {
+    this.#assertWritable()
+    this.advanceLogStart(requestedLogStart(offset, highWatermark))
+    return this.#logStartOffset
+  }
+
+  /**
    * Waits until everything appended is on disk, then moves the recovery point to the end of the
    * data.
    *
@@ -306,9 +338,9 @@ export class PartitionLog {
     if (this.config.flush.kind === 'batch') this.flush()
   }
 
-  #guarded(action: () => void): void {
+  #guarded<T>(action: () => T): T {
     try {
-      action()
+      return action()
     } catch (cause) {
       throw this.#fail(cause)
     }

@@ -40,6 +40,17 @@ export function findSegments(files: OpenFiles, directory: string, nowMs: number)
   })
 }
 
+/**
+ * Removes the segments that end at or below the log start. Their removal may have been under way,
+ * and what a crash left of it in no order.
+ */
+export function dropBelow(segments: Segment[], logStartOffset: number): void {
+  while (segments.length > 1 && segments[1].baseOffset <= logStartOffset) {
+    segments[0].remove()
+    segments.shift()
+  }
+}
+
 function isLeftOver(name: string, bases: ReadonlySet<number>): boolean {
   if (abandonedSuffixes.some((suffix) => name.endsWith(suffix))) return true
   for (const suffix of [offsetIndexSuffix, timeIndexSuffix]) {

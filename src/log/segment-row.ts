@@ -8,6 +8,8 @@ import type { BatchRun } from './batch-memory.ts'
 import type { LogConfig } from './log-config.ts'
 import type { OpenFiles } from './open-files.ts'
 import { ReadPlan, type ReadRange, type ReadRequest, runNow, segmentGone } from './read-plan.ts'
+import { type DoomedFiles, doomSegment } from './retention/doomed-files.ts'
+import { expiredSegmentCount, type RetentionBounds } from './retention/retention-rules.ts'
 import { Segment } from './segment.ts'
 import { floorSegmentIndex } from './segment-files.ts'
 
@@ -18,6 +20,8 @@ export interface SegmentRowOptions {
   readonly clock: Clock
   /** Ascending; one at least, the last with its indexes loaded. */
   readonly segments: Segment[]
+  /** Takes the files of segments that were dropped. */
+  readonly doomed: DoomedFiles
 }
 
 export class SegmentRow {
@@ -64,6 +68,15 @@ export class SegmentRow {
 
   get sizeBytes(): number {
     return this.#sealedBytes + this.#active.sizeBytes
+  }
+
+  /** How many of the oldest segments have expired; all: the last must be rolled first. */
+  expiredCount(bounds: RetentionBounds): number {
+    return expiredSegmentCount(this.#segments, this.#options.config, bounds)
+  }
+
+  baseOffsetAt(index: number): number {
+    return this.#segments[index].baseOffset
   }
 
   /** For a row whose last bytes may not have reached the disk, whoever wrote them. */
@@ -153,6 +166,29 @@ export class SegmentRow {
 
   closeFiles(): void {
     for (const segment of this.#segments) segment.closeFile()
+  }
+
+  /**
+   * Drops the first `count` segments, not all. Of a beginning that has expired a crash must leave a
+   * whole end: after a hole nothing would be taken for the log's. So each waits until the disk
+   * knows that the one before is gone, unless `writtenStart` tells so: the log start as written
+   * down, below which an opening looks at nothing.
+   */
+  retireFirst(count: number, writtenStart: number): void {
+    const { files, directory, clock, config, doomed } = this.#options
+    const dueMs = clock.nowMs() + config.fileDeleteDelayMs
+    this.#plan = undefined
+    for (let left = count; left > 0; left -= 1) {
+      if (this.#segments[1].baseOffset > writtenStart && this.#directoryDirty) {
+        files.fs.syncDirectory(directory)
+        this.#firstDirty = false
+      }
+      const [first] = this.#segments.splice(0, 1)
+      first.closeFile()
+      doomSegment(files.fs, directory, first.baseOffset, (path) => doomed.add(path, dueMs))
+      this.#directoryDirty = true
+    }
+    this.#sumSealedBytes()
   }
 
   /**

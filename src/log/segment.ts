@@ -12,6 +12,7 @@ import { writeBatches } from './batch-writer.ts'
 import { logSuffix, offsetIndexSuffix, segmentPath, timeIndexSuffix } from './file-names.ts'
 import type { LogConfig } from './log-config.ts'
 import { OpenFile, type OpenFiles } from './open-files.ts'
+import { maxSegmentMs } from './roll-time.ts'
 import { SealedIndexes } from './sealed-indexes.ts'
 import { type NewestTimestamp, SegmentIndexes } from './segment-indexes.ts'
 import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.ts'
@@ -124,7 +125,7 @@ export class Segment {
     const firstMs = this.#readFirstTimestampMs()
     const timed = firstMs >= 0 && maxTimestampMs >= 0
     const waitedMs = timed ? maxTimestampMs - firstMs : clock.nowMs() - this.#createdMs
-    return waitedMs > config.segmentMs
+    return waitedMs > maxSegmentMs(config, this.#directory, this.baseOffset)
   }
 
   /** Remembers the state that `forgetUnwritten` goes back to. */
@@ -282,6 +283,16 @@ export class Segment {
     this.#indexDirty = false
   }
 
+  /**
+   * Time of its newest record, so far as the time index tells; where no record has one, that of the
+   * file's last change (Kafka: `LogSegment.largestTimestamp`).
+   */
+  largestTimestampMs(): number {
+    const known = this.#indexes?.maxTimestampMs ?? newestOf(this.#sealedIndexes)
+    if (known >= 0) return known
+    return this.#files.fs.modifiedMs(this.file.path) ?? this.#createdMs
+  }
+
   closeFile(): void {
     this.#files.close(this.file)
     this.#forgetSealed()
@@ -355,4 +366,9 @@ export class Segment {
     this.#firstTimestampMs = read < bytes.length ? -1 : maxTimestampAt(headerScratch, 0)
     return this.#firstTimestampMs
   }
+}
+
+/** The last entry was written when the segment was sealed. -1: none. */
+function newestOf(times: TimeEntries): number {
+  return times.timeEntries === 0 ? -1 : times.timestampMsOf(times.timeEntries - 1)
 }

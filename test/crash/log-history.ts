@@ -84,6 +84,20 @@ export class LogHistory {
     return this.#mayBecome({ base: offset, batches: [] })
   }
 
+  /** Of the segments at the beginning any number may go, the first first. */
+  willExpire(bases: readonly number[]): void {
+    for (const state of [...this.#possible]) {
+      for (const base of bases) this.#possible.push({ ...state, ...startingAt(state, base) })
+    }
+  }
+
+  /** So many went. What comes last in time stands last. */
+  expiredTo(base: number): void {
+    this.#possible = this.#possible.filter((state) => state.base <= base)
+    this.#current = startingAt(this.#current, base)
+    this.#mayBecome(this.#current)
+  }
+
   became(state: LogState): void {
     this.#current = state
   }
@@ -144,6 +158,13 @@ export class LogHistory {
 
 export function dataEndOf({ base, batches }: LogState): number {
   return batches.at(-1)?.nextOffset ?? base
+}
+
+function startingAt(state: LogState, base: number): LogState {
+  return {
+    base: Math.max(base, state.base),
+    batches: state.batches.filter(({ baseOffset }) => baseOffset >= base),
+  }
 }
 
 /** Why what was found isn't a beginning of the state; undefined when it is. */

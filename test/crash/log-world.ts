@@ -15,6 +15,7 @@ import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
 import { brokerParent, openBrokerLog, writeCheckpoints } from './broker-log.ts'
+import { checkBatches, checkEpochs } from './content-checks.ts'
 import { expectEqual } from './expect-equal.ts'
 import { checkSealedIndexes } from './index-checks.ts'
 import { makeBatches, readBatches, readSome, stampedRunOf } from './log-contents.ts'
@@ -35,6 +36,7 @@ export class LogWorld {
   #epoch = 0
   #mayBeClean = false
   #powerWasLost = true
+  #writtenStart = 0
   #isStopped = false
   /** The truncation that failed left the log between two states. */
   #isBetween = false
@@ -84,7 +86,8 @@ export class LogWorld {
     [3, () => this.#read()],
     [3, () => this.#truncate()],
     [1, () => this.#restartLog()],
-    [2, () => this.#advanceLogStart()],
+    [2, () => this.#deleteRecords()],
+    [3, () => this.#deleteOldSegments()],
     [3, () => this.#flush()],
     [2, () => this.#flushIfDue()],
     [2, () => this.#checkpoint()],
@@ -166,12 +169,24 @@ export class LogWorld {
     this.#checkpoint()
   }
 
-  #advanceLogStart(): void {
+  #deleteRecords(): void {
     const { logStartOffset, logEndOffset } = this.#log
     const offset = logStartOffset + this.#below(logEndOffset - logStartOffset + 1)
-    this.trace.push(`log start ${offset}`)
-    this.#log.advanceLogStart(offset)
-    expectEqual('log start', this.#log.logStartOffset, offset)
+    this.trace.push(`delete records before ${offset}`)
+    expectEqual('log start', this.#log.deleteRecordsBefore(offset, logEndOffset), offset)
+  }
+
+  #deleteOldSegments(): void {
+    const { directory, logEndOffset } = this.#log
+    const highWatermark = logEndOffset - (this.#one(2) ? 0 : this.#below(logEndOffset + 1))
+    const written = this.#one(2) ? {} : { writtenLogStart: this.#writtenStart }
+    const before = segmentBases(this.#disk.list(directory)!)
+    const ends = [...before, this.#history.dataEnd]
+    this.#history.willExpire(ends.filter((base) => base <= highWatermark))
+    const nowMs = this.#clock.nowMs()
+    const count = this.#log.deleteOldSegments({ nowMs, highWatermark, ...written })
+    this.#history.expiredTo(Math.min(...segmentBases(this.#disk.list(directory)!)))
+    this.trace.push(`deleted ${count} of ${before}, log start is ${this.#log.logStartOffset}`)
   }
 
   #flush(): void {
@@ -191,6 +206,7 @@ export class LogWorld {
     const { recoveryPoint, logStartOffset } = this.#log
     this.trace.push(`checkpoint: recovery point ${recoveryPoint}, log start ${logStartOffset}`)
     writeCheckpoints(this.#broker!, this.#log)
+    this.#writtenStart = logStartOffset
   }
 
   /** What a broker does that becomes leader. */
@@ -274,6 +290,7 @@ export class LogWorld {
       onDirectory: (broker) => this.#take(broker),
     })
     this.#log = opened.log
+    this.#writtenStart = opened.statedStart
     this.#accept(opened.statedStart)
     if (this.#log.recoveryPoint < opened.statedRecoveryPoint) this.#checkpoint()
   }
@@ -294,7 +311,7 @@ export class LogWorld {
     this.trace.push(`open: ${found.startOffset}..${found.endOffset}`)
     this.#history.accept(found, statedStart, this.#powerWasLost)
     this.#powerWasLost = false
-    this.#checkEpochs()
+    checkEpochs(this.#log, this.#held())
   }
 
   // ── checks ───────────────────────────────────────────────────────────────────────────────────
@@ -307,29 +324,11 @@ export class LogWorld {
   #compare(): void {
     if (!this.#one(3)) return
     this.#checkContents()
-    this.#checkEpochs()
+    checkEpochs(this.#log, this.#held())
   }
 
   #checkContents(): void {
-    const found = readBatches(this.#log, this.#random)
-    const held = this.#held()
-    expectEqual('batches', found.length, held.length)
-    for (const [index, batch] of found.entries()) {
-      if (!isSame(batch, held[index]!)) throw new Error(`another batch at ${batch.baseOffset}`)
-    }
-  }
-
-  /** Epochs without a record may be known as well. */
-  #checkEpochs(): void {
-    const start = this.#log.logStartOffset
-    const expected = new Map<number, number>()
-    for (const { leaderEpoch, baseOffset } of this.#held()) {
-      if (!expected.has(leaderEpoch)) expected.set(leaderEpoch, Math.max(baseOffset, start))
-    }
-    const known = this.#log.leaderEpochs.entries
-      .filter(({ leaderEpoch }) => expected.has(leaderEpoch))
-      .map(({ leaderEpoch, startOffset }) => [leaderEpoch, startOffset])
-    expectEqual('epochs', JSON.stringify(known), JSON.stringify([...expected]))
+    checkBatches(readBatches(this.#log, this.#random), this.#held())
   }
 
   #checkOffsets(): void {

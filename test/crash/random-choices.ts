@@ -16,6 +16,9 @@ export function randomLogConfig(random: SeededRandom): LogConfig {
     segmentMs: random.nextBelow(3) === 0 ? 300 : logConfigDefaults.segmentMs,
     indexIntervalBytes: random.nextBelow(300),
     segmentIndexBytes: random.nextBelow(3) === 0 ? 48 : logConfigDefaults.segmentIndexBytes,
+    retentionBytes: random.nextBelow(3) === 0 ? random.nextBelow(4_000) : -1,
+    retentionMs: random.nextBelow(3) === 0 ? 200 : logConfigDefaults.retentionMs,
+    fileDeleteDelayMs: 100,
     flush: flushes[random.nextBelow(flushes.length)]!,
   }
 }

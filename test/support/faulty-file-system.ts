@@ -92,6 +92,11 @@ export class FaultyFileSystem implements FileSystem {
     return this.disk.sizeOf(path)
   }
 
+  modifiedMs(path: string): number | undefined {
+    this.#assertPower()
+    return this.disk.modifiedMs(path)
+  }
+
   readFile(path: string): Uint8Array | undefined {
     this.#assertPower()
     return this.disk.readFile(path)

@@ -110,6 +110,11 @@ export class MemoryFileSystem implements FileSystem {
     return node instanceof MemoryFile ? node.seen.size : undefined
   }
 
+  /** There is no clock here. */
+  modifiedMs(_path: string): number | undefined {
+    return undefined
+  }
+
   syncDirectory(path: string): void {
     const node = this.#find(path)
     if (!(node instanceof MemoryDirectory)) throw systemError('ENOENT', path)

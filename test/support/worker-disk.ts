@@ -76,6 +76,10 @@ export class WorkerDisk implements FileSystem {
     return this.#alive().sizeOf(...args)
   }
 
+  modifiedMs(...args: Parameters<FileSystem['modifiedMs']>): number | undefined {
+    return this.#alive().modifiedMs(...args)
+  }
+
   syncDirectory(_path: string): void {
     this.#alive()
   }
