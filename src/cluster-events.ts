@@ -29,10 +29,14 @@ export type ClusterEvent =
       readonly code: string
       readonly message: string
     }
-  /** A thread ended though nobody asked it to. */
+  /**
+   * A thread ended though nobody asked it to; broker 0 is the controller. `disk`: the broker
+   * stopped itself because its disk failed, and others lead what it led.
+   */
   | {
       readonly type: 'failed'
       readonly brokerId: BrokerId | 0
+      readonly cause: 'disk' | 'error'
       readonly error: TidemarkError | Error
     }
   /** Logs of a broker being made whole after a crash. */

@@ -266,7 +266,8 @@ export class Cluster {
       onEvents: (events) => {
         for (const event of events) this.#emit({ type: 'controller', event })
       },
-      onFailed: (error) => this.#emit({ type: 'failed', brokerId: 0, error: asError(error) }),
+      onFailed: (error) =>
+        this.#emit({ type: 'failed', brokerId: 0, cause: 'error', error: asError(error) }),
     })
     const { port } = this.#controller.connect(0)
     this.#client = new ControllerClient(
@@ -286,8 +287,8 @@ export class Cluster {
         onNews: (id, news) => {
           for (const event of eventsOf(id, news)) this.#emit(event)
         },
-        onFailed: (id, error) =>
-          this.#emit({ type: 'failed', brokerId: id, error: asError(error) }),
+        onFailed: (id, cause, error) =>
+          this.#emit({ type: 'failed', brokerId: id, cause, error: asError(error) }),
         onRecovery: (id, done, total) =>
           this.#emit({ type: 'recovery', brokerId: id, done, total }),
       })

@@ -304,7 +304,9 @@ export class PartitionLog {
   flushIfDue(nowMs: number): boolean {
     const { flush } = this.config
     if (flush.kind !== 'interval' || this.#recoveryPoint === this.#tail.dataEndOffset) return false
-    if (this.#failure !== undefined || nowMs - this.#lastFlushMs < flush.ms) return false
+    const elapsedMs = nowMs - this.#lastFlushMs
+    // Negative: the wall clock was put back; how long it has been isn't known.
+    if (this.#failure !== undefined || (elapsedMs >= 0 && elapsedMs < flush.ms)) return false
     this.flush()
     return true
   }

@@ -16,6 +16,7 @@ import { CheckpointWriter } from './checkpoint-writer.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import type { ControllerHost } from './controller-host.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
+import { reportDeath } from './report-death.ts'
 import type { TaskPool } from './task-pool.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
 import { moduleSuffix, workerEntry } from './worker-entry.ts'
@@ -30,8 +31,8 @@ export interface BrokerHostOptions {
   readonly controller: ControllerHost
   readonly tasks: TaskPool
   readonly onNews: (brokerId: BrokerId, news: BrokerNews) => void
-  /** The thread ended though nobody asked it to. */
-  readonly onFailed: (brokerId: BrokerId, error: unknown) => void
+  /** The thread ended though nobody asked it to: its disk failed, or something in it did. */
+  readonly onFailed: (brokerId: BrokerId, cause: 'disk' | 'error', error: unknown) => void
   /** Recovery of logs: how many of how many. */
   readonly onRecovery?: (brokerId: BrokerId, done: number, total: number) => void
 }
@@ -52,6 +53,7 @@ export class BrokerHost {
   #isExpectedToEnd = false
   #stopped: StoppedMessage | undefined
   #error: unknown
+  #diskFailure: TidemarkError | undefined
 
   private constructor(options: BrokerHostOptions) {
     const { brokerId, clusterId, directories, memory } = options
@@ -186,6 +188,7 @@ export class BrokerHost {
     this.#connection = connection
     this.#stopped = undefined
     this.#error = undefined
+    this.#diskFailure = undefined
     this.#isFirstLife = false
     this.#isExpectedToEnd = false
     this.#board.setControl(brokerId, brokerControl.run)
@@ -224,6 +227,11 @@ export class BrokerHost {
       case 'highWatermarks':
         this.#checkpoints.write(message.entries)
         break
+      case 'diskFailed': {
+        const detail = `broker ${this.brokerId} stopped itself, its disk failed: ${message.message}`
+        this.#diskFailure = new TidemarkError('KAFKA_STORAGE_ERROR', detail)
+        break
+      }
       case 'stopped':
         this.#stopped = message
         break
@@ -249,10 +257,17 @@ export class BrokerHost {
     }
     this.#board.forgetPartitions(brokerId)
     this.#board.setState(brokerId, brokerState.dead)
-    if (!this.#isExpectedToEnd) {
-      const error =
-        this.#error ?? new TidemarkError('BROKER_NOT_AVAILABLE', `broker ${brokerId} ended`)
-      this.#options.onFailed(brokerId, error)
+    if (!this.#isExpectedToEnd) this.#onUnexpectedEnd()
+  }
+
+  #onUnexpectedEnd(): void {
+    const { brokerId } = this
+    const { controller, onFailed } = this.#options
+    reportDeath(controller, brokerId, this.#board.brokerEpoch(brokerId))
+    if (this.#diskFailure !== undefined) onFailed(brokerId, 'disk', this.#diskFailure)
+    else {
+      const ended = new TidemarkError('BROKER_NOT_AVAILABLE', `broker ${brokerId} ended`)
+      onFailed(brokerId, 'error', this.#error ?? ended)
     }
   }
 

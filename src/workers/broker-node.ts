@@ -14,9 +14,8 @@
  */
 import type { Clock } from '../clock.ts'
 import type { ClusterConfig } from '../config.ts'
-import { isTidemarkError } from '../errors.ts'
+import { isTidemarkError, type TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
-import { brokerId as toBrokerId } from '../ids.ts'
 import { type FileSystem, realFileSystem } from '../log/file-system.ts'
 import { OpenFiles } from '../log/open-files.ts'
 import { payloadCopies } from '../log/payload-copies.ts'
@@ -27,24 +26,22 @@ import { BatchRing } from './batch-ring.ts'
 import { BoardSight } from './board-sight.ts'
 import { type BrokerNews, takeBrokerNews } from './broker-news.ts'
 import { BrokerTally } from './broker-tally.ts'
-import { CatchUp } from './catch-up.ts'
 import type { Channel } from './channel.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { type BrokerIdentity, ControllerLink } from './controller-link.ts'
+import { diskFailureOf } from './disk-failure.ts'
 import { ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
 import { FollowedPartitions } from './followed-partitions.ts'
+import { FollowerSide } from './follower-side.ts'
 import { LazyBell } from './lazy-bell.ts'
-import { LeaderOffsets } from './leader-offsets.ts'
 import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import { RingFollowers } from './ring-followers.ts'
 import { RingIntake } from './ring-intake.ts'
-import { RingPoll, waitingLookMs } from './ring-poll.ts'
 import { RoleChanges } from './role-changes.ts'
 import type { OffsetEntry } from './thread-messages.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 export interface BrokerNodeOptions {
   readonly identity: BrokerIdentity
@@ -54,7 +51,10 @@ export interface BrokerNodeOptions {
   /** Directory of a broker, by id: its own to write, its leaders' to read. */
   readonly brokerDirectory: (broker: BrokerId) => string
   readonly channel: Channel<ControllerRequest, ControllerResponse>
+  /** What lags, sessions and time-outs are measured with: it never jumps. */
   readonly clock: Clock
+  /** What the logs take for the time of day. Default: `clock`. */
+  readonly wallClock?: Clock
   readonly fs?: FileSystem
 }
 
@@ -73,18 +73,10 @@ export class BrokerNode {
   readonly #acknowledger: Acknowledger
   readonly #intake: RingIntake
   readonly #followers: RingFollowers
-  readonly #polls: RingPoll[]
-  readonly #offsets: LeaderOffsets
-  readonly #catchUp: CatchUp
+  readonly #following: FollowerSide
   readonly #roles: RoleChanges
-  readonly #throttle = new TokenBucket()
-  readonly #catchUpThrottle = new TokenBucket()
-  /** Partitions whose end offset the leader must be told apart from the ring. */
-  #reports = new Set<PartitionIndex>()
   readonly #followersBell = new LazyBell()
   readonly #producersBell = new LazyBell()
-  readonly #leadersBell = new LazyBell()
-  #followedBytes = 0
   #isrCheckAtMs = 0
   #detachCheckAtMs = 0
   #flushAtMs = 0
@@ -98,9 +90,6 @@ export class BrokerNode {
       this.store.setHighWatermark(partition, highWatermark)
       this.#tally.add('highWatermarkAdvances', 1)
     },
-  }
-  readonly #onReport = (partition: PartitionIndex): void => {
-    this.#reports.add(partition)
   }
 
   readonly #isInSync = (partition: PartitionIndex): boolean =>
@@ -120,7 +109,8 @@ export class BrokerNode {
     this.link = new ControllerLink(identity, channel, config['broker.heartbeat.interval.ms'])
     const directory = options.brokerDirectory(brokerId)
     const files = this.#files
-    this.store = new PartitionStore({ brokerId, board, directory, clock, fs, files, stored })
+    const own = { brokerId, board, directory, fs, files, stored }
+    this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock })
     this.leaders = new PartitionLeaders({
       brokerId,
       brokerEpoch: () => this.link.brokerEpoch,
@@ -135,54 +125,58 @@ export class BrokerNode {
     const ring = new BatchRing(memory.rings[brokerId - 1]!)
     const { store, leaders, followed } = this
     const shared = { brokerId, board, faults: new FaultWords(board), store, tally: this.#tally }
-    const offsets = new LeaderOffsets({ ...shared, followed })
-    this.#offsets = offsets
     this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
     this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
     this.#followers = new RingFollowers({ ...shared, ring, leaders, config })
-    this.#polls = memory.rings.flatMap((buffers, row) => {
-      const leader = toBrokerId(row + 1)
-      const poll = { ...shared, leader, followed, offsets, report: this.#onReport }
-      return leader === brokerId ? [] : [new RingPoll({ ...poll, ring: new BatchRing(buffers) })]
-    })
-    this.#catchUp = new CatchUp({
+    this.#following = new FollowerSide({
       ...shared,
       followed,
-      offsets,
-      files: this.#files,
+      rings: memory.rings,
+      files,
       brokerDirectory: options.brokerDirectory,
       config,
+      clock,
       isInSync: this.#isInSync,
-      stopwatchMs: () => performance.now(),
     })
+    const { offsets, catchUp, report } = this.#following
     this.#roles = new RoleChanges({
       ...shared,
       link: this.link,
       leaders,
       followed,
       offsets,
-      catchUp: this.#catchUp,
+      catchUp,
       brokerDirectory: options.brokerDirectory,
-      report: this.#onReport,
+      report,
     })
+  }
+
+  /**
+   * Why this broker has stopped itself: its disk failed. It does nothing any more (Kafka: the log
+   * directory goes offline, and with the last one the broker).
+   */
+  get failure(): TidemarkError | undefined {
+    return this.store.diskFailure
   }
 
   /** @returns how much was done; 0: the thread may sleep until its bell or `dueAtMs` */
   step(): number {
-    const nowMs = this.#options.clock.nowMs()
-    let work = this.#talk(nowMs)
-    work += this.#followers.observe(nowMs)
-    const taken = this.#intake.take(nowMs)
-    work += taken
-    this.#followers.reclaim()
-    if (taken > 0) this.#followersBell.note(this.#intake.takenBytes, nowMs)
-    this.#answer(nowMs)
-    work += this.#follow(nowMs)
-    this.#runTimers(nowMs)
-    this.#ring(nowMs, work === 0)
-    this.#tally.add('steps', 1)
-    this.#tally.set('payloadCopyBytes', payloadCopies.bytes)
-    return work
+    if (this.failure !== undefined) return 0
+    try {
+      return this.#step(this.#options.clock.nowMs())
+    } catch (error) {
+      this.#onError(error)
+      return 0
+    }
+  }
+
+  /** As `PartitionStore.writeRecoveryPoints`; a disk that fails stops the broker. */
+  writeRecoveryPoints(): void {
+    try {
+      this.store.writeRecoveryPoints()
+    } catch (error) {
+      this.#onError(error)
+    }
   }
 
   /**
@@ -202,25 +196,13 @@ export class BrokerNode {
 
   /** How long the thread may sleep when there is nothing to do. */
   idleMs(nowMs: number): number {
-    let pollMs = Math.min(
-      this.#options.config['replica.fetch.wait.max.ms'],
-      this.#options.config['replica.lag.time.max.ms'] / 8,
-    )
-    if (this.#roles.hasWork || this.#catchUp.hasWork) return 1
-    for (const poll of this.#polls) {
-      if (poll.isWaiting(nowMs)) pollMs = Math.min(pollMs, waitingLookMs)
-    }
-    const dueAtMs = Math.min(
-      this.link.dueAtMs,
-      this.#isrCheckAtMs,
-      this.#catchUp.dueAtMs,
-      this.#offsets.dueAtMs,
-    )
-    return Math.max(0, Math.min(pollMs, dueAtMs - nowMs))
+    if (this.#roles.hasWork) return 1
+    const dueAtMs = Math.min(this.link.dueAtMs, this.#isrCheckAtMs)
+    return Math.max(0, Math.min(this.#following.idleMs(nowMs), dueAtMs - nowMs))
   }
 
   takeNews(): BrokerNews | undefined {
-    return takeBrokerNews(this.leaders, this.#catchUp, this.store)
+    return takeBrokerNews(this.leaders, this.#following.catchUp, this.store)
   }
 
   /** For Kafka's `replication-offset-checkpoint`. */
@@ -249,7 +231,7 @@ export class BrokerNode {
    */
   close({ flush }: { readonly flush: boolean }): boolean {
     let isClean = flush
-    this.#catchUp.close()
+    this.#following.catchUp.close()
     for (const [, { log }] of this.store.all()) {
       try {
         if (log.failure !== undefined) isClean = false
@@ -264,10 +246,36 @@ export class BrokerNode {
     return isClean
   }
 
+  #onError(error: unknown): void {
+    const failure = diskFailureOf(error)
+    if (failure === undefined) throw error
+    this.store.noteDiskFailure(failure)
+  }
+
+  #step(nowMs: number): number {
+    let work = this.#talk(nowMs)
+    work += this.#followers.observe(nowMs)
+    const taken = this.#intake.take(nowMs)
+    work += taken
+    this.#followers.reclaim()
+    if (taken > 0) this.#followersBell.note(this.#intake.takenBytes, nowMs)
+    this.#answer(nowMs)
+    work += this.#following.step(nowMs)
+    this.#runTimers(nowMs)
+    this.#ring(nowMs, work === 0)
+    this.#tally.add('steps', 1)
+    this.#tally.set('payloadCopyBytes', payloadCopies.bytes)
+    return work
+  }
+
   #talk(nowMs: number): number {
     const { link, leaders, board, brokerId } = this
     let work = link.step(nowMs)
-    if (board.brokerEpoch(brokerId) !== link.brokerEpoch) this.#beginBrokerEpoch()
+    if (board.brokerEpoch(brokerId) !== link.brokerEpoch) {
+      board.setBrokerEpoch(brokerId, link.brokerEpoch)
+      // Some of it may have gone out before.
+      this.#following.reportAll()
+    }
     if (this.#roles.hasWork) work += this.#roles.step(nowMs)
     for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
       leaders.onAlterPartitionResponse(answer, nowMs)
@@ -278,18 +286,6 @@ export class BrokerNode {
       link.send(request)
     }
     return work
-  }
-
-  /**
-   * Leaders count only what this life has told them under its epoch; some of it may have gone out
-   * before.
-   */
-  #beginBrokerEpoch(): void {
-    const { board, brokerId, followed, link, store } = this
-    board.setBrokerEpoch(brokerId, link.brokerEpoch)
-    for (const [partition] of store.all()) {
-      if (followed.isFollowing(partition)) this.#reports.add(partition)
-    }
   }
 
   /** After the state changes of this step are done: a producer that is told may already read. */
@@ -306,76 +302,11 @@ export class BrokerNode {
     }
   }
 
-  #follow(nowMs: number): number {
-    const { board, brokerId } = this
-    this.#throttle.setRate(board.throttleBytesPerSec(brokerId), nowMs)
-    const isOpen = this.#throttle.isOpen(nowMs)
-    this.#catchUp.release(nowMs)
-    this.#offsets.step(nowMs)
-    let work = isOpen ? this.#pollRings(nowMs) + this.#readDisk(nowMs) : 0
-    board.beginPoll(brokerId)
-    for (const poll of this.#polls) poll.report()
-    work += this.#sendReports()
-    board.endPoll(brokerId, this.#options.clock.nowMs())
-    for (const poll of this.#polls) poll.release()
-    if (work > 0) this.#leadersBell.note(this.#followedBytes, nowMs)
-    this.#followedBytes = 0
-    return work
-  }
-
   /** Wakes whom this step has brought something, now or when more has come together. */
   #ring(nowMs: number, isIdle: boolean): void {
     if (this.#followersBell.take(nowMs, isIdle)) this.#followers.wake()
     if (this.#producersBell.take(nowMs, isIdle)) this.#acknowledger.ringBells()
-    if (this.#leadersBell.take(nowMs, isIdle)) this.#wakeLeaders()
-  }
-
-  #pollRings(nowMs: number): number {
-    let work = 0
-    for (const poll of this.#polls) {
-      const bytes = poll.read(nowMs)
-      if (bytes < 0) continue
-      this.#throttle.pay(bytes)
-      this.#followedBytes += bytes
-      work++
-    }
-    return work
-  }
-
-  #readDisk(nowMs: number): number {
-    const { board, brokerId } = this
-    if (!this.#catchUp.hasWork) return 0
-    this.#catchUpThrottle.setRate(board.catchUpBytesPerSec(brokerId), nowMs)
-    const isLimited = !this.#catchUpThrottle.isOpen(nowMs)
-    const bytes = this.#catchUp.step(nowMs, isLimited, this.#onReport)
-    if (!isLimited) this.#catchUpThrottle.pay(bytes)
-    this.#throttle.pay(bytes)
-    return bytes > 0 ? 1 : 0
-  }
-
-  #sendReports(): number {
-    if (this.#reports.size === 0) return 0
-    const { board, brokerId, followed, store } = this
-    let sent = 0
-    for (const partition of this.#reports) {
-      const leader = followed.leader[partition]! as BrokerId
-      const isFollowing = followed.isFollowing(partition)
-      if (isFollowing) {
-        const { logEndOffset } = store.log(partition)
-        if (!board.tryReport(leader, brokerId, partition, logEndOffset)) continue
-      }
-      this.#reports.delete(partition)
-      sent++
-    }
-    return sent
-  }
-
-  #wakeLeaders(): void {
-    const { board, followed } = this
-    for (const poll of this.#polls) {
-      if (followed.byLeader[poll.leader]!.size === 0) continue
-      ringDoorbell(board.words, board.doorbellBase(poll.leader))
-    }
+    this.#following.ring(nowMs, isIdle)
   }
 
   #runTimers(nowMs: number): void {
@@ -392,7 +323,7 @@ export class BrokerNode {
     }
     if (nowMs >= this.#flushAtMs) {
       this.#flushAtMs = nowMs + 100
-      this.store.flushDue(nowMs)
+      this.store.flushDue()
     }
   }
 }

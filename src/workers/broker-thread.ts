@@ -3,33 +3,27 @@
  * do.
  */
 import { workerData } from 'node:worker_threads'
-import { systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { realFileSystem } from '../log/file-system.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
 import { BrokerNode } from './broker-node.ts'
 import { PortChannel } from './channel.ts'
 import { clientSlot } from './cluster-memory.ts'
+import { CutChannel } from './cut-channel.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
-import { brokerControl, brokerState } from './progress-board.ts'
+import { FaultWords } from './fault-words.ts'
+import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
+import { slowFileSystem } from './slow-file-system.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
 
 /** Steps without a pause after which counters and news go out all the same. */
 const stepsPerNews = 64
 
 function run(data: BrokerThreadData): void {
-  const { identity, memory, config, stored, directories, controllerPort, newsPort } = data
-  const { brokerId } = identity
+  const { config, controllerPort, newsPort } = data
+  const { brokerId } = data.identity
   const post = (message: BrokerThreadMessage): void => newsPort.postMessage(message)
-  const node = new BrokerNode({
-    identity,
-    memory,
-    config,
-    stored,
-    brokerDirectory: (broker) => directories[broker - 1]!,
-    channel: new PortChannel<ControllerRequest, ControllerResponse>(controllerPort, () => {
-      ringDoorbell(node.board.words, node.board.clientDoorbellBase(clientSlot.controller))
-    }),
-    clock: systemClock,
-  })
+  const node = buildNode(data)
   const { board } = node
   const doorbell = new Doorbell(board.words, board.doorbellBase(brokerId))
   let highWatermarksAtMs = 0
@@ -48,6 +42,7 @@ function run(data: BrokerThreadData): void {
     }
     const bell = doorbell.read()
     const isBusy = node.step() > 0
+    if (node.failure !== undefined) break
     busySteps = isBusy ? busySteps + 1 : 0
     if (isBusy && busySteps % stepsPerNews !== 0) continue
     node.publishTally()
@@ -60,25 +55,62 @@ function run(data: BrokerThreadData): void {
     }
     if (nowMs >= recoveryPointsAtMs) {
       recoveryPointsAtMs = nowMs + config['log.flush.offset.checkpoint.interval.ms']
-      node.store.writeRecoveryPoints()
+      node.writeRecoveryPoints()
     }
     if (!isBusy) doorbell.park(bell, node.idleMs(nowMs))
   }
-  const flush = board.control(brokerId) === brokerControl.stop
-  post(closed(node, flush))
+  end(node, post)
   board.setState(brokerId, brokerState.stopped)
   controllerPort.close()
   newsPort.close()
 }
 
-function closed(node: BrokerNode, flush: boolean): BrokerThreadMessage {
-  return {
+/** The node over ports, files and clocks, each of which can be made to misbehave. */
+function buildNode(data: BrokerThreadData): BrokerNode {
+  const { identity, memory, config, stored, directories, controllerPort } = data
+  const { brokerId } = identity
+  const board = new ProgressBoard(memory.board)
+  const faults = new FaultWords(board)
+  const controllerBell = board.clientDoorbellBase(clientSlot.controller)
+  const port = new PortChannel<ControllerRequest, ControllerResponse>(controllerPort, () => {
+    ringDoorbell(board.words, controllerBell)
+  })
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  const wallClock: Clock = { nowMs: () => systemClock.nowMs() + faults.clockOffsetMs(brokerId) }
+  return new BrokerNode({
+    identity,
+    memory,
+    config,
+    stored,
+    brokerDirectory: (broker) => directories[broker - 1]!,
+    channel: new CutChannel(port, () => faults.controllerCut(brokerId)),
+    clock: systemClock,
+    wallClock,
+    fs: slowFileSystem(realFileSystem, {
+      delayMs: () => faults.diskDelayMs(brokerId),
+      bytesPerSec: () => faults.diskBytesPerSec(brokerId),
+      nowMs: () => systemClock.nowMs(),
+      sleep: (ms) => Atomics.wait(sleeper, 0, 0, ms),
+    }),
+  })
+}
+
+/** Last words. Of a broker whose disk failed nothing is flushed: it can't be, and must not seem. */
+function end(node: BrokerNode, post: (message: BrokerThreadMessage) => void): void {
+  const { failure, board, brokerId } = node
+  if (failure !== undefined) {
+    const news = node.takeNews()
+    if (news !== undefined) post({ type: 'news', news })
+    post({ type: 'diskFailed', message: failure.message })
+  }
+  const flush = failure === undefined && board.control(brokerId) === brokerControl.stop
+  post({
     type: 'stopped',
     isClean: node.close({ flush }),
     highWatermarks: node.highWatermarks(),
     recoveryPoints: node.recoveryPoints(),
     brokerEpoch: node.link.brokerEpoch,
-  }
+  })
 }
 
 run(workerData as BrokerThreadData)

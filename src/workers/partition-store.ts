@@ -65,6 +65,7 @@ export class PartitionStore {
   readonly #failures: PartitionFailure[] = []
   /** Appends as a follower, and what they took: a slow disk shows here. */
   readonly replicatedWrites = { count: 0, tookUs: 0 }
+  #diskFailure: TidemarkError | undefined
 
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
@@ -222,12 +223,23 @@ export class PartitionStore {
   }
 
   /** Flushes the logs whose topics ask for it by time and are due. */
-  flushDue(nowMs: number): void {
+  flushDue(): void {
+    const nowMs = this.#parts.clock.nowMs()
     for (const log of this.#flushedByTime) log.flushIfDue(nowMs)
   }
 
   noteFailure(partition: PartitionIndex, error: TidemarkError): void {
     this.#failures.push({ partition, error })
+    if (error.code === 'KAFKA_STORAGE_ERROR') this.noteDiskFailure(error)
+  }
+
+  /** The disk failed, and with it every log here: there is one directory. The first one counts. */
+  noteDiskFailure(error: TidemarkError): void {
+    this.#diskFailure ??= error
+  }
+
+  get diskFailure(): TidemarkError | undefined {
+    return this.#diskFailure
   }
 
   takeFailures(): PartitionFailure[] {

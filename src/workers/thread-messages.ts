@@ -29,6 +29,8 @@ export interface BrokerThreadData {
 export type BrokerThreadMessage =
   | { readonly type: 'news'; readonly news: BrokerNews }
   | { readonly type: 'highWatermarks'; readonly entries: readonly OffsetEntry[] }
+  /** The broker's disk failed: the thread ends by itself. */
+  | { readonly type: 'diskFailed'; readonly message: string }
   | {
       readonly type: 'stopped'
       /** Every log was flushed and closed without an error. */

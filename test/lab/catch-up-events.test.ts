@@ -111,8 +111,8 @@ describe('what ends a run', () => {
   it('is a thread that ended, and the first of several', () => {
     const first = new Error('first')
     const events = eventsOf(
-      { type: 'failed', brokerId: brokerId(1), error: first },
-      { type: 'failed', brokerId: brokerId(2), error: new Error('second') },
+      { type: 'failed', cause: 'error', brokerId: brokerId(1), error: first },
+      { type: 'failed', cause: 'error', brokerId: brokerId(2), error: new Error('second') },
     )
     expect(events.failure).toBe(first)
   })

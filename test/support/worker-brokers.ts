@@ -54,6 +54,7 @@ interface Life {
 
 export const topicName = 'events'
 const routesConnection = 0
+const supervisorConnection = -1
 const ackCapacity = 1_024
 const clusterIdText = 'tidemark-test-cluster'
 
@@ -160,6 +161,7 @@ export class WorkerBrokers {
     }
     const news = life.node.takeNews()
     if (news !== undefined) this.news.push(news)
+    if (life.node.failure !== undefined) this.#bury(broker)
     return work
   }
 
@@ -261,6 +263,22 @@ export class WorkerBrokers {
     this.board.forgetPartitions(id)
     this.ring(broker).close()
     this.controller.connectionClosed(connection)
+  }
+
+  /** As the supervisor does it with one that stopped itself: the controller is told at once. */
+  #bury(broker: number): void {
+    const id = brokerId(broker)
+    const { brokerEpoch } = this.node(broker).link
+    this.kill(broker)
+    this.controller.handle(supervisorConnection, {
+      type: 'brokerHeartbeat',
+      correlationId: 1,
+      brokerId: id,
+      brokerEpoch,
+      metadataOffset: 0,
+      wantFence: true,
+      wantShutDown: false,
+    })
   }
 
   /** As `replication-offset-checkpoint` would have it now. */

@@ -12,6 +12,7 @@ export class WorkerDisk implements FileSystem {
   #endAtWrite = Number.POSITIVE_INFINITY
   #endShare = 0
   #isEnded = false
+  #failsWith: string | undefined
 
   get isEnded(): boolean {
     return this.#isEnded
@@ -21,6 +22,11 @@ export class WorkerDisk implements FileSystem {
   endAtWrite(count: number, share: number): void {
     this.#endAtWrite = this.writes + count
     this.#endShare = share
+  }
+
+  /** Every write from now on fails with this system error (EIO, ENOSPC). */
+  failWrites(code: string): void {
+    this.#failsWith = code
   }
 
   /** The system closes what a thread had open. */
@@ -123,6 +129,11 @@ export class WorkerDisk implements FileSystem {
 
   #endsNow(): boolean {
     this.writes++
+    const code = this.#failsWith
+    if (code !== undefined) {
+      const error = new Error(`${code}: the disk fails, write`)
+      throw Object.assign(error, { code, errno: -5, syscall: 'write' })
+    }
     return this.writes >= this.#endAtWrite
   }
 
