@@ -36,8 +36,10 @@ export function isReady(parts: ReadinessParts, brokers: readonly BrokerId[]): bo
   })
   if (!areActive) return false
   let areServed = true
-  image.forEachPartition(({ index, inSyncReplicas }) => {
-    const mayHaveLeader = inSyncReplicas.some((id) => image.isActive(id))
+  image.forEachPartition((registration) => {
+    const { index, inSyncReplicas, eligibleLeaderReplicas, lastKnownLeader } = registration
+    const candidates = [...inSyncReplicas, ...eligibleLeaderReplicas, ...lastKnownLeader]
+    const mayHaveLeader = candidates.some((id) => image.isActive(id))
     if (mayHaveLeader && !isServed(parts, index)) areServed = false
   })
   return areServed

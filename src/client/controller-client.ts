@@ -7,14 +7,20 @@ import { TidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
 import { MetadataImage } from '../replication/controller/metadata-image.ts'
 import type {
+  AdminRequest,
+  AdminResponse,
   ControllerRequest,
   ControllerResponse,
   CreateTopicRequest,
   CreateTopicResponse,
+  PartitionResult,
 } from '../replication/messages.ts'
 
+type Answer = CreateTopicResponse | AdminResponse
+type Uncorrelated<R> = R extends unknown ? Omit<R, 'correlationId'> : never
+
 interface Waiting {
-  readonly resolve: (response: CreateTopicResponse) => void
+  readonly resolve: (response: Answer) => void
   readonly reject: (error: TidemarkError) => void
 }
 
@@ -43,10 +49,24 @@ export class ControllerClient {
   async createTopic(
     request: Omit<CreateTopicRequest, 'type' | 'correlationId'>,
   ): Promise<CreateTopicResponse> {
+    return (await this.#ask({ ...request, type: 'createTopic' })) as CreateTopicResponse
+  }
+
+  /**
+   * Results of each partition that the request names; they may have errors of their own.
+   *
+   * @throws {TidemarkError} what the controller answers to the request as a whole;
+   *   NETWORK_EXCEPTION when it went away: whether anything was done is not known
+   */
+  async administer(request: Uncorrelated<AdminRequest>): Promise<readonly PartitionResult[]> {
+    return ((await this.#ask(request)) as AdminResponse).results
+  }
+
+  async #ask(request: Uncorrelated<AdminRequest | CreateTopicRequest>): Promise<Answer> {
     const correlationId = ++this.#correlationId
-    const response = await new Promise<CreateTopicResponse>((resolve, reject) => {
+    const response = await new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(correlationId, { resolve, reject })
-      this.#send({ ...request, type: 'createTopic', correlationId })
+      this.#send({ ...request, correlationId })
     })
     if (response.error !== 'NONE') throw new TidemarkError(response.error, response.detail)
     return response
@@ -66,8 +86,10 @@ export class ControllerClient {
 
   #take(message: ControllerResponse): void {
     if (message.type === 'metadataUpdate') {
-      this.#onChanged(this.image.replayAll(message.baseOffset, message.records))
-    } else if (message.type === 'createTopicResponse') {
+      this.#onChanged(this.image.replayAll(message.baseOffset, message.records).partitions)
+    } else if (message.type === 'metadataSnapshot') {
+      this.#onChanged(this.image.load(message.records, message.endOffset).partitions)
+    } else if (message.type === 'createTopicResponse' || message.type === 'adminResponse') {
       this.#waiting.get(message.correlationId)?.resolve(message)
       this.#waiting.delete(message.correlationId)
     }

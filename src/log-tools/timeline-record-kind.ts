@@ -27,7 +27,7 @@ export function decodeOrSkip(value: Uint8Array): MetadataRecord | SkippedRecord 
   try {
     return decodeMetadataRecord(value)
   } catch (error) {
-    if (!isTidemarkError(error, 'CORRUPT_MESSAGE')) throw error
+    if (!isTidemarkError(error)) throw error
     const name = unknownKindOf(value)
     if (name === undefined) throw error
     return { type: 'skipped', name }

@@ -108,9 +108,83 @@ export interface CreateTopicResponse {
   readonly topicId: string
 }
 
+/** The same for a topic that exists: partitions are added at its end, never taken away. */
+export interface CreatePartitionsRequest {
+  readonly type: 'createPartitions'
+  readonly correlationId: number
+  readonly topic: string
+  /** How many it is to have, with those that exist. */
+  readonly count: number
+  /** Replicas of each new partition, the preferred leader first. */
+  readonly assignments: readonly (readonly BrokerId[])[]
+}
+
+export interface DeleteTopicRequest {
+  readonly type: 'deleteTopic'
+  readonly correlationId: number
+  readonly topic: string
+}
+
+/** Kafka: IncrementalAlterConfigs with SET and DELETE. */
+export interface AlterConfigsRequest {
+  readonly type: 'alterConfigs'
+  readonly correlationId: number
+  /** Name of the topic; undefined: the default of all topics. */
+  readonly topic: string | undefined
+  /** null: back to the default. */
+  readonly changes: Readonly<Record<string, string | null>>
+}
+
+export interface TopicPartition {
+  readonly topic: string
+  readonly partition: number
+}
+
+export interface ElectLeadersRequest {
+  readonly type: 'electLeaders'
+  readonly correlationId: number
+  readonly election: 'preferred' | 'unclean'
+  /** undefined: all that need one. */
+  readonly partitions: readonly TopicPartition[] | undefined
+}
+
+export interface ReassignablePartition extends TopicPartition {
+  /** The preferred leader first; null: call the running reassignment off. */
+  readonly replicas: readonly BrokerId[] | null
+}
+
+export interface AlterReassignmentsRequest {
+  readonly type: 'alterReassignments'
+  readonly correlationId: number
+  readonly partitions: readonly ReassignablePartition[]
+}
+
+export interface PartitionResult extends TopicPartition {
+  readonly error: ErrorCode | 'NONE'
+  readonly detail: string
+}
+
+/** Requests of an administrator, all answered by `AdminResponse`. */
+export type AdminRequest =
+  | CreatePartitionsRequest
+  | DeleteTopicRequest
+  | AlterConfigsRequest
+  | ElectLeadersRequest
+  | AlterReassignmentsRequest
+
+export interface AdminResponse {
+  readonly type: 'adminResponse'
+  readonly correlationId: number
+  /** Of the whole request; then nothing was done. */
+  readonly error: ErrorCode | 'NONE'
+  readonly detail: string
+  /** Of each partition that was asked for, in that order; empty when none was. */
+  readonly results: readonly PartitionResult[]
+}
+
 /**
  * Asks for the metadata log from an offset on: all that is there at once, then each append as it
- * comes.
+ * comes. When the log no longer reaches back so far, a snapshot comes first.
  */
 export interface SubscribeMetadataRequest {
   readonly type: 'subscribeMetadata'
@@ -124,11 +198,19 @@ export interface MetadataUpdate {
   readonly records: readonly MetadataRecord[]
 }
 
+/** The whole state at an offset, as records to be loaded in place of all before. */
+export interface MetadataSnapshot {
+  readonly type: 'metadataSnapshot'
+  readonly endOffset: number
+  readonly records: readonly MetadataRecord[]
+}
+
 export type ControllerRequest =
   | AlterPartitionRequest
   | RegisterBrokerRequest
   | BrokerHeartbeatRequest
   | CreateTopicRequest
+  | AdminRequest
   | SubscribeMetadataRequest
 
 export type ControllerResponse =
@@ -136,4 +218,6 @@ export type ControllerResponse =
   | RegisterBrokerResponse
   | BrokerHeartbeatResponse
   | CreateTopicResponse
+  | AdminResponse
   | MetadataUpdate
+  | MetadataSnapshot

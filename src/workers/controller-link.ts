@@ -4,7 +4,7 @@
  * Source: Kafka's `BrokerLifecycleManager`.
  */
 import type { BrokerEpoch, BrokerId, PartitionIndex } from '../ids.ts'
-import { MetadataImage } from '../replication/controller/metadata-image.ts'
+import { type MetadataChanges, MetadataImage } from '../replication/controller/metadata-image.ts'
 import type {
   AlterPartitionRequest,
   AlterPartitionResponse,
@@ -31,6 +31,8 @@ export class ControllerLink {
   readonly image = new MetadataImage()
   /** Partitions whose registration changed and has not been applied here yet. */
   readonly changed = new Set<PartitionIndex>()
+  /** Topics whose settings changed and have not been applied here yet. */
+  readonly changedTopics = new Set<string>()
   readonly #identity: BrokerIdentity
   readonly #channel: Channel<ControllerRequest, ControllerResponse>
   readonly #heartbeatMs: number
@@ -101,14 +103,12 @@ export class ControllerLink {
 
   #take(message: ControllerResponse, nowMs: number): void {
     switch (message.type) {
-      case 'metadataUpdate': {
-        for (const index of this.image.replayAll(message.baseOffset, message.records)) {
-          this.changed.add(index)
-        }
-        // Fenced until the own registration has been seen: say so at once.
-        if (this.#isFenced) this.#sendAtMs = nowMs
+      case 'metadataUpdate':
+        this.#note(this.image.replayAll(message.baseOffset, message.records), nowMs)
         break
-      }
+      case 'metadataSnapshot':
+        this.#note(this.image.load(message.records, message.endOffset), nowMs)
+        break
       case 'alterPartitionResponse':
         this.#answers.push(message)
         break
@@ -120,10 +120,18 @@ export class ControllerLink {
         this.#onHeartbeatAnswer(message.error === 'NONE', message.isFenced, nowMs)
         break
       case 'createTopicResponse':
+      case 'adminResponse':
         break
       default:
         message satisfies never
     }
+  }
+
+  #note({ partitions, topics }: MetadataChanges, nowMs: number): void {
+    for (const index of partitions) this.changed.add(index)
+    for (const topic of topics) this.changedTopics.add(topic)
+    // Fenced until the own registration has been seen: say so at once.
+    if (this.#isFenced) this.#sendAtMs = nowMs
   }
 
   #onHeartbeatAnswer(isAccepted: boolean, isFenced: boolean, nowMs: number): void {

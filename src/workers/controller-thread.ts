@@ -4,11 +4,8 @@ import { systemClock } from '../clock.ts'
 import type { BrokerId } from '../ids.ts'
 import { Controller } from '../replication/controller/controller.ts'
 import { MetadataLog } from '../replication/controller/metadata-log.ts'
-import type {
-  ControllerRequest,
-  ControllerResponse,
-  MetadataUpdate,
-} from '../replication/messages.ts'
+import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
+import { leaderNone } from '../replication/registration.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { ProgressBoard } from './progress-board.ts'
@@ -18,8 +15,6 @@ import type {
   ControllerThreadMessage,
 } from './thread-messages.ts'
 
-/** The controller's own subscription: what it commits becomes the routes that clients read. */
-const routesConnection = 0
 const idleMsMax = 500
 
 interface Connection {
@@ -35,8 +30,7 @@ class ControllerLoop {
   readonly #controller: Controller
   readonly #connections = new Map<number, Connection>()
   readonly #deliver = (connection: number, response: ControllerResponse): void => {
-    if (connection === routesConnection) this.#setRoutes(response as MetadataUpdate)
-    else this.#send(connection, response)
+    this.#send(connection, response)
   }
   #isStopping = false
 
@@ -55,7 +49,7 @@ class ControllerLoop {
         partitionsMax: data.partitionsMax,
       },
     })
-    this.#controller.handle(routesConnection, { type: 'subscribeMetadata', fromOffset: 0 })
+    this.#setRoutes()
     this.#post({ type: 'started', metadataEndOffset: this.#log.endOffset })
   }
 
@@ -65,6 +59,7 @@ class ControllerLoop {
       const nowMs = systemClock.nowMs()
       let work = this.#takeCommands() + this.#takeRequests()
       work += this.#controller.step(nowMs)
+      this.#setRoutes()
       work += this.#controller.takeOutgoing(this.#deliver)
       const events = this.#controller.takeEvents()
       if (events.length > 0) this.#post({ type: 'events', events })
@@ -117,14 +112,14 @@ class ControllerLoop {
     ringDoorbell(this.#board.words, this.#board.doorbellBase(to.broker))
   }
 
-  #setRoutes(update: MetadataUpdate): void {
+  /** What the controller commits becomes the routes that clients read. */
+  #setRoutes(): void {
     const { image } = this.#controller
-    for (const record of update.records) {
-      if (record.type !== 'partition' && record.type !== 'partitionChange') continue
-      const registration = image.partitionOf(record.topicId, record.partitionId)
-      if (registration === undefined) continue
-      this.#board.setRoute(registration.index, registration.leader, registration.leaderEpoch)
-    }
+    this.#controller.takeChanged((index) => {
+      const registration = image.partition(index)
+      const { leader, leaderEpoch } = registration ?? { leader: leaderNone, leaderEpoch: -1 }
+      this.#board.setRoute(index, leader, leaderEpoch)
+    })
   }
 
   #post(message: ControllerThreadMessage): void {

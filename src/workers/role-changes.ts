@@ -61,7 +61,8 @@ export class RoleChanges {
       if (applied === changesPerStepMax) break
       link.changed.delete(index)
       const registration = link.image.partition(index)
-      if (registration !== undefined) this.#apply(registration, nowMs)
+      if (registration === undefined) this.#stop(index)
+      else this.#apply(registration, nowMs)
       applied++
     }
     return applied
@@ -74,7 +75,7 @@ export class RoleChanges {
       return
     }
     try {
-      store.open(registration, link.image.config(2, registration.topic))
+      store.open(registration, link.image.topicConfigs(registration.topic))
     } catch (error) {
       if (!isTidemarkError(error)) throw error
       this.#stop(registration.index)

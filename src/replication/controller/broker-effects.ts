@@ -4,25 +4,43 @@
  */
 import type { BrokerId } from '../../ids.ts'
 import { leaderNone, type PartitionRegistration } from '../registration.ts'
-import { buildPartitionChange } from './build-partition-change.ts'
-import type { ElectionType } from './decide-leader.ts'
+import { changeOf } from './election-rules.ts'
 import type { MetadataImage } from './metadata-image.ts'
 import type { PartitionChangeRecord } from './metadata-records.ts'
 
 /**
- * The broker is leaving (fenced, shutting down, gone): out of every ISR but where it is the last
- * member, and its leaderships to others. The records stand before the one that says that it left.
+ * The broker is leaving (fenced, shutting down): out of every ISR, and its leaderships to others.
+ * It stays eligible where too few are in sync; see `buildPartitionChange` for the last member. The
+ * records stand before the one that says that it left.
  */
 export function changesOfLeaving(image: MetadataImage, broker: BrokerId): PartitionChangeRecord[] {
+  return changesWithout(image, broker, [])
+}
+
+/**
+ * The broker came back without what it hadn't flushed, or is gone for good: neither in sync nor
+ * eligible (Kafka: handleUncleanBrokerShutdown, handleBrokerUnregistered).
+ */
+export function changesOfLosing(image: MetadataImage, broker: BrokerId): PartitionChangeRecord[] {
+  return changesWithout(image, broker, [broker])
+}
+
+function changesWithout(
+  image: MetadataImage,
+  broker: BrokerId,
+  uncleanShutdowns: readonly BrokerId[],
+): PartitionChangeRecord[] {
   const changes: PartitionChangeRecord[] = []
   const mayLead = (candidate: BrokerId) => candidate !== broker && image.isActive(candidate)
+  const isLost = uncleanShutdowns.length > 0
   image.forEachPartition((registration) => {
-    if (!registration.inSyncReplicas.includes(broker)) return
-    const change = buildPartitionChange({
-      registration,
-      election: electionFor(image, registration),
+    const { inSyncReplicas, eligibleLeaderReplicas } = registration
+    const isInSync = inSyncReplicas.includes(broker)
+    if (!isInSync && !(isLost && eligibleLeaderReplicas.includes(broker))) return
+    const change = changeOf(image, registration, {
       mayLead,
-      inSyncReplicas: registration.inSyncReplicas.filter((member) => member !== broker),
+      inSyncReplicas: inSyncReplicas.filter((member) => member !== broker),
+      uncleanShutdowns,
     })
     if (change !== undefined) changes.push(change)
   })
@@ -45,17 +63,10 @@ export function changesOfReturning(
     (returns && candidate === broker) || image.isActive(candidate)
   image.forEachPartition((registration) => {
     if (registration.leader !== leaderNone) return
-    const election = electionFor(image, registration)
-    const change = buildPartitionChange({ registration, election, mayLead })
+    const change = changeOf(image, registration, { mayLead })
     if (change !== undefined) changes.push(change)
   })
   return changes
-}
-
-/** Elections are clean unless the topic, or the cluster's default, says otherwise. */
-export function electionFor(image: MetadataImage, { topic }: PartitionRegistration): ElectionType {
-  const enabled = image.topicConfig(topic, 'unclean.leader.election.enable')
-  return enabled === 'true' ? 'unclean' : 'online'
 }
 
 export function leadsAny(image: MetadataImage, broker: BrokerId): boolean {

@@ -1,6 +1,6 @@
 /** What the controller did and on what numbers, for timelines. Plain data. */
 import type { ErrorCode } from '../../errors.ts'
-import type { BrokerId, PartitionIndex } from '../../ids.ts'
+import { type BrokerId, brokerId, type PartitionIndex } from '../../ids.ts'
 import type { PartitionRegistration } from '../registration.ts'
 import { leaderNone } from '../registration.ts'
 import type { MetadataImage } from './metadata-image.ts'
@@ -14,7 +14,10 @@ import type { PartitionChangeRecord } from './metadata-records.ts'
  * - `shuttingDown`: its controlled shutdown began; `partitions` as with `fenced`.
  * - `committed`: the broker's proposals were applied to `partitions`.
  * - `rejected`: the broker's request, or its proposals for `partitions`, were refused with `error`.
- * - `elected`: the leaders of `partitions` changed, because of the event before it.
+ * - `elected`: the leaders of `partitions` changed, because of the event before it, or for want of
+ *   one by request or by the clock (`brokerId` 0).
+ * - `snapshot`: the state was written down, or with `error` could not be.
+ * - `reassigning`: replicas of `partitions` are being moved, or the move was called off.
  */
 export type ControllerEventKind =
   | 'registered'
@@ -24,17 +27,22 @@ export type ControllerEventKind =
   | 'committed'
   | 'rejected'
   | 'elected'
+  | 'reassigning'
+  | 'snapshot'
 
 export interface ControllerEvent {
   readonly atMs: number
   readonly kind: ControllerEventKind
-  /** Who asked, or whom it befell. */
+  /** Who asked, or whom it befell; 0: no broker. */
   readonly brokerId: BrokerId
   readonly partitions: readonly PartitionIndex[]
   readonly error?: ErrorCode
   /** The numbers that the decision stood on, named with their units. */
   readonly detail: Readonly<Record<string, number>>
 }
+
+/** In place of the broker, when it was an administrator or the clock. */
+export const nobodyAsked = brokerId(0)
 
 /**
  * The event of the leaders that `changes` move, or none when they move none.
@@ -55,11 +63,18 @@ export function electedEvents(
     if (change.leader === undefined || change.leader === before.leader) continue
     partitions.push(before.index)
     if (change.leader === leaderNone) leaderless++
-    else if (!before.inSyncReplicas.includes(change.leader)) unclean++
+    else if (!hasAllCommitted(before, change.leader)) unclean++
   }
   if (partitions.length === 0) return []
   const detail = { elected: partitions.length - leaderless, leaderless, unclean }
   return [{ atMs, kind: 'elected', brokerId, partitions, detail }]
+}
+
+function hasAllCommitted(
+  { inSyncReplicas, eligibleLeaderReplicas }: PartitionRegistration,
+  broker: BrokerId,
+): boolean {
+  return inSyncReplicas.includes(broker) || eligibleLeaderReplicas.includes(broker)
 }
 
 /** Partitions whose in-sync replicas `changes` alter. */

@@ -8,8 +8,8 @@
  * calls `step`, so that a heartbeat that waited is counted before anybody is fenced for silence.
  */
 import type { Clock } from '../../clock.ts'
-import { isTidemarkError, type TidemarkError } from '../../errors.ts'
-import { invariant } from '../../invariant.ts'
+import { isTidemarkError, TidemarkError } from '../../errors.ts'
+import type { PartitionIndex } from '../../ids.ts'
 import { limits } from '../../limits.ts'
 import type {
   BrokerHeartbeatRequest,
@@ -21,21 +21,28 @@ import type {
   SubscribeMetadataRequest,
 } from '../messages.ts'
 import { BrokerSessions } from './broker-sessions.ts'
-import type { ControllerEvent } from './controller-events.ts'
+import {
+  type ClockElectionsConfig,
+  ClockElectionsTimer,
+  clockElectionsDefault,
+} from './clock-elections.ts'
+import { type ControllerEvent, nobodyAsked } from './controller-events.ts'
+import { decideAdmin } from './decide-admin.ts'
 import { decideAlterPartition } from './decide-alter-partition.ts'
 import { decideFencing, decideHeartbeat, decideRegistration } from './decide-broker.ts'
 import { decideCreateTopic } from './decide-topic.ts'
 import type { Decision } from './decision.ts'
+import { eligibleLeaderReplicasFeature } from './election-rules.ts'
 import { failedResponse } from './failed-response.ts'
 import { MetadataImage } from './metadata-image.ts'
 import type { MetadataLogPort } from './metadata-log-port.ts'
 import type { MetadataRecord } from './metadata-records.ts'
 import { randomUuid } from './uuid.ts'
 
-/**
- * Kafka's 3.6-IV2: no leader epoch bump on a shrink, no directories, no eligible leader replicas.
- */
-const metadataVersion = 14
+/** Kafka's 4.0-IV3: no leader epoch bump on a shrink, eligible leader replicas. */
+const metadataVersion = 25
+
+const metadataVersionFeature = 'metadata.version'
 
 /** Events kept until somebody takes them. */
 const eventsMax = 10_000
@@ -44,6 +51,9 @@ export interface ControllerConfig {
   readonly brokerSessionTimeoutMs: number
   /** Partitions of the cluster for which there is room. */
   readonly partitionsMax: number
+  /** `eligible.leader.replicas.version` of a log that is made anew; an old one keeps its own. */
+  readonly eligibleLeaderReplicasVersion: number
+  readonly elections: ClockElectionsConfig
 }
 
 export interface ControllerOptions {
@@ -59,9 +69,11 @@ interface Outgoing {
   readonly response: ControllerResponse
 }
 
-export const controllerConfigDefault: ControllerConfig = {
+const controllerConfigDefault: ControllerConfig = {
   brokerSessionTimeoutMs: 9_000,
   partitionsMax: limits.partitionsDefaultMax,
+  eligibleLeaderReplicasVersion: 1,
+  elections: clockElectionsDefault,
 }
 
 export class Controller {
@@ -73,6 +85,8 @@ export class Controller {
   readonly #image = new MetadataImage()
   readonly #sessions: BrokerSessions
   readonly #subscribers = new Set<number>()
+  readonly #elections: ClockElectionsTimer
+  readonly #changed = new Set<PartitionIndex>()
   #outgoing: Outgoing[] = []
   #events: ControllerEvent[] = []
   #eventsDropped = 0
@@ -81,7 +95,8 @@ export class Controller {
   /**
    * Replays the log; an empty one gets the record of its format first.
    *
-   * @throws {TidemarkError} CORRUPT_MESSAGE when the log isn't a metadata log that replays.
+   * @throws {TidemarkError} CORRUPT_MESSAGE when the log isn't a metadata log that replays,
+   *   UNSUPPORTED_VERSION when a later version wrote it.
    */
   constructor(options: ControllerOptions) {
     this.#log = options.log
@@ -90,12 +105,12 @@ export class Controller {
     this.#config = { ...controllerConfigDefault, ...options.config }
     this.#newTopicId = options.newTopicId ?? randomUuid
     this.#sessions = new BrokerSessions(this.#config.brokerSessionTimeoutMs)
-    this.#log.replay(0, (record, offset) => this.#image.replay(record, offset))
-    if (this.#log.endOffset === 0) {
-      const name = 'metadata.version'
-      this.#commit([{ type: 'featureLevel', name, featureLevel: metadataVersion }])
-    }
+    this.#replayLog()
+    this.#image.forEachPartition(({ index }) => this.#changed.add(index))
+    if (this.#log.endOffset === 0) this.#commit(this.#firstRecords())
+    refuseNewerFormat(this.#image)
     const nowMs = this.#clock.nowMs()
+    this.#elections = new ClockElectionsTimer(this.#config.elections, nowMs)
     for (const { brokerId, fenced } of this.#image.brokers()) {
       this.#sessions.begin(brokerId, fenced, nowMs)
     }
@@ -136,14 +151,16 @@ export class Controller {
       case 'subscribeMetadata':
         this.#subscribe(from, request)
         return
-      default:
-        invariant(false, () => `controller request ${JSON.stringify(request satisfies never)}`)
+      default: {
+        const nowMs = this.#clock.nowMs()
+        this.#conclude(from, request, decideAdmin(this.#image, request, this.#config, nowMs))
+      }
     }
   }
 
   /**
-   * Fences at most one broker whose session has ended, so that the next decision sees its effect,
-   * and flushes the log when due.
+   * Fences at most one broker whose session has ended, so that the next decision sees its effect;
+   * holds the elections that are due; writes a snapshot and flushes the log when due.
    *
    * @returns 0 when there was nothing to do: then nothing is, but for new requests, before
    *   `nextStepMs`.
@@ -151,20 +168,13 @@ export class Controller {
   step(nowMs: number): number {
     const flushed = this.#log.flushIfDue(nowMs) ? 1 : 0
     if (this.#failure !== undefined) return flushed
-    const stale = this.#sessions.findStale(nowMs)
-    if (stale === undefined) return flushed
-    const silentMs = nowMs - this.#sessions.lastContactMs(stale)
-    const timeoutMs = this.#config.brokerSessionTimeoutMs
-    const decision = decideFencing(this.#image, stale, { silentMs, timeoutMs, nowMs })
-    if (!this.#tryCommit(decision.records)) return flushed
-    this.#sessions.fence(stale)
-    this.#note(decision.events)
-    return flushed + 1
+    return flushed + this.#fenceStale(nowMs) + this.#elect(nowMs) + this.#writeSnapshot(nowMs)
   }
 
-  /** Time after which `step` may find a session ended; infinite when there is none. */
+  /** Time after which `step` may have something to do; infinite when there is none. */
   nextStepMs(): number {
-    return this.#failure === undefined ? this.#sessions.nextExpiryMs() : Number.POSITIVE_INFINITY
+    if (this.#failure !== undefined) return Number.POSITIVE_INFINITY
+    return Math.min(this.#sessions.nextExpiryMs(), this.#elections.dueAtMs)
   }
 
   /** Hands over all messages since the last call, in the order in which they must be delivered. */
@@ -173,6 +183,12 @@ export class Controller {
     this.#outgoing = []
     for (const { connection, response } of outgoing) visit(connection, response)
     return outgoing.length
+  }
+
+  /** Visits the partitions created, changed or removed since the last call, all at the first. */
+  takeChanged(visit: (partition: PartitionIndex) => void): void {
+    for (const partition of this.#changed) visit(partition)
+    this.#changed.clear()
   }
 
   takeEvents(): ControllerEvent[] {
@@ -185,6 +201,55 @@ export class Controller {
   connectionClosed(connection: number): void {
     this.#subscribers.delete(connection)
     this.#outgoing = this.#outgoing.filter((each) => each.connection !== connection)
+  }
+
+  #replayLog(): void {
+    const snapshot = this.#log.readSnapshot()
+    if (snapshot !== undefined) this.#image.load(snapshot.records, snapshot.endOffset)
+    this.#log.replay(this.#image.endOffset, (record, offset) => this.#image.replay(record, offset))
+  }
+
+  #firstRecords(): MetadataRecord[] {
+    const { eligibleLeaderReplicasVersion } = this.#config
+    const levels: [string, number][] = [[metadataVersionFeature, metadataVersion]]
+    if (eligibleLeaderReplicasVersion > 0) {
+      levels.push([eligibleLeaderReplicasFeature, eligibleLeaderReplicasVersion])
+    }
+    return levels.map(([name, featureLevel]) => ({ type: 'featureLevel', name, featureLevel }))
+  }
+
+  #fenceStale(nowMs: number): number {
+    const stale = this.#sessions.findStale(nowMs)
+    if (stale === undefined) return 0
+    const silentMs = nowMs - this.#sessions.lastContactMs(stale)
+    const timeoutMs = this.#config.brokerSessionTimeoutMs
+    const decision = decideFencing(this.#image, stale, { silentMs, timeoutMs, nowMs })
+    if (!this.#tryCommit(decision.records)) return 0
+    this.#sessions.fence(stale)
+    this.#note(decision.events)
+    return 1
+  }
+
+  #elect(nowMs: number): number {
+    const elections = this.#elections.take(this.#image, nowMs)
+    if (elections === undefined) return 0
+    if (this.#tryCommit(elections.records)) this.#note(elections.events)
+    return elections.records.length > 0 ? 1 : 0
+  }
+
+  /** One that fails is tried again when as much has been appended once more. */
+  #writeSnapshot(atMs: number): number {
+    if (!this.#log.isSnapshotDue) return 0
+    const detail = { metadataOffset: this.#image.endOffset }
+    const event = { atMs, kind: 'snapshot', brokerId: nobodyAsked, partitions: [], detail } as const
+    try {
+      this.#log.writeSnapshot(this.#image.snapshotRecords())
+      this.#note([event])
+    } catch (error) {
+      if (!isTidemarkError(error, 'KAFKA_STORAGE_ERROR')) throw error
+      this.#note([{ ...event, error: error.code }])
+    }
+    return 1
   }
 
   #register(from: number, request: RegisterBrokerRequest): void {
@@ -232,11 +297,16 @@ export class Controller {
    * gets an update that doesn't begin where it is, and finds out by that.
    */
   #subscribe(from: number, { fromOffset }: SubscribeMetadataRequest): void {
+    this.#subscribers.add(from)
     const end = this.#image.endOffset
+    if (fromOffset < this.#log.startOffset) {
+      const records = [...this.#image.snapshotRecords()]
+      this.#send(from, { type: 'metadataSnapshot', endOffset: end, records })
+      return
+    }
     const baseOffset = Math.max(0, Math.min(fromOffset, end))
     const records: MetadataRecord[] = []
     if (baseOffset < end) this.#log.replay(baseOffset, (record) => records.push(record))
-    this.#subscribers.add(from)
     this.#send(from, { type: 'metadataUpdate', baseOffset, records })
   }
 
@@ -270,7 +340,8 @@ export class Controller {
 
   #commit(records: readonly MetadataRecord[]): void {
     const baseOffset = this.#log.append(records)
-    this.#image.replayAll(baseOffset, records)
+    const { partitions } = this.#image.replayAll(baseOffset, records)
+    for (const partition of partitions) this.#changed.add(partition)
     if (this.#subscribers.size === 0) return
     const update: MetadataUpdate = { type: 'metadataUpdate', baseOffset, records }
     for (const connection of this.#subscribers) this.#send(connection, update)
@@ -285,5 +356,19 @@ export class Controller {
       if (this.#events.length < eventsMax) this.#events.push(event)
       else this.#eventsDropped++
     }
+  }
+}
+
+/** A later version may have given the records a meaning that we don't know. */
+function refuseNewerFormat(image: MetadataImage): void {
+  const known: readonly [string, number][] = [
+    [metadataVersionFeature, metadataVersion],
+    [eligibleLeaderReplicasFeature, 1],
+  ]
+  for (const [name, most] of known) {
+    const level = image.featureLevel(name) ?? 0
+    if (level <= most) continue
+    const detail = `metadata log: ${name} ${level}; supported are levels up to ${most}`
+    throw new TidemarkError('UNSUPPORTED_VERSION', detail)
   }
 }

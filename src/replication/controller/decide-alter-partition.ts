@@ -11,10 +11,9 @@ import type {
   AlterPartitionResponse,
 } from '../messages.ts'
 import { leaderNone, type PartitionRegistration } from '../registration.ts'
-import { electionFor } from './broker-effects.ts'
-import { buildPartitionChange } from './build-partition-change.ts'
 import { type ControllerEvent, electedEvents } from './controller-events.ts'
 import type { Decision } from './decision.ts'
+import { changeOf } from './election-rules.ts'
 import { mergePartitionChange } from './merge-partition-change.ts'
 import type { MetadataImage } from './metadata-image.ts'
 import type { PartitionChangeRecord } from './metadata-records.ts'
@@ -113,7 +112,6 @@ export function decideAlterPartition(
   const registered = image.broker(sender)?.brokerEpoch
   if (registered !== brokerEpoch) return rejectWhole(request, registered ?? -1, nowMs)
 
-  const mayLead = (broker: BrokerId) => image.isActive(broker)
   const changes: PartitionChangeRecord[] = []
   const committed: PartitionIndex[] = []
   const items: AlterPartitionItemResult[] = []
@@ -122,7 +120,7 @@ export function decideAlterPartition(
     // A second proposal for a partition carries the epoch that the first one has just ended.
     const outcome: ItemOutcome = seen.has(item.partition)
       ? { error: 'INVALID_UPDATE_VERSION' }
-      : decideItem(image, item, sender, mayLead)
+      : decideItem(image, item, sender)
     if (outcome.change !== undefined) {
       changes.push(outcome.change)
       committed.push(item.partition)
@@ -141,12 +139,7 @@ export function decideAlterPartition(
   }
 }
 
-function decideItem(
-  image: MetadataImage,
-  item: AlterPartitionItem,
-  sender: BrokerId,
-  mayLead: (broker: BrokerId) => boolean,
-): ItemOutcome {
+function decideItem(image: MetadataImage, item: AlterPartitionItem, sender: BrokerId): ItemOutcome {
   const registration = image.partition(item.partition)
   if (registration === undefined) {
     // An index that was given out and is empty belonged to a topic that is gone.
@@ -156,10 +149,7 @@ function decideItem(
   const proposal: ProposalInQuestion = { item, registration, sender, image }
   for (const { error, applies } of proposalRejections) if (applies(proposal)) return { error }
 
-  const change = buildPartitionChange({
-    registration,
-    election: electionFor(image, registration),
-    mayLead,
+  const change = changeOf(image, registration, {
     inSyncReplicas: item.newInSyncReplicas.map(({ brokerId }) => brokerId),
     leaderRecoveryState: item.leaderRecoveryState,
   })

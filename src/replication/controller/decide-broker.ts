@@ -11,7 +11,13 @@ import type {
   RegisterBrokerRequest,
   RegisterBrokerResponse,
 } from '../messages.ts'
-import { changesOfLeaving, changesOfReturning, leadsAny } from './broker-effects.ts'
+import type { BrokerRegistration } from '../registration.ts'
+import {
+  changesOfLeaving,
+  changesOfLosing,
+  changesOfReturning,
+  leadsAny,
+} from './broker-effects.ts'
 import { type ControllerEvent, electedEvents, inSyncChanges } from './controller-events.ts'
 import type { Decision } from './decision.ts'
 import type { MetadataImage } from './metadata-image.ts'
@@ -33,7 +39,9 @@ export interface RegistrationFacts {
 
 /**
  * A new incarnation gets the offset of its registration record as epoch and starts fenced.
- * Whatever its former life was in sync with, it isn't: it may have lost what it hadn't flushed.
+ * Whatever its former life was in sync with, it isn't. Unless it can name the epoch of a former
+ * life that ended cleanly, it may also have lost what it hadn't flushed, and isn't eligible to lead
+ * any more (KIP-966, KAFKA-18635).
  */
 export function decideRegistration(
   image: MetadataImage,
@@ -57,7 +65,7 @@ export function decideRegistration(
     return refuseRegistration(request, 'DUPLICATE_BROKER_REGISTRATION', facts)
   }
 
-  const changes = existing === undefined ? [] : changesOfLeaving(image, brokerId)
+  const changes = existing === undefined ? [] : changesOfReturnAs(image, existing, request)
   const brokerEpoch = image.endOffset + changes.length
   const detail = { brokerEpoch, previousBrokerEpoch: existing?.brokerEpoch ?? -1 }
   return {
@@ -74,6 +82,15 @@ export function decideRegistration(
       detail,
     }),
   }
+}
+
+function changesOfReturnAs(
+  image: MetadataImage,
+  { brokerId, brokerEpoch }: BrokerRegistration,
+  { previousBrokerEpoch }: RegisterBrokerRequest,
+): PartitionChangeRecord[] {
+  const isClean = previousBrokerEpoch === brokerEpoch
+  return isClean ? changesOfLeaving(image, brokerId) : changesOfLosing(image, brokerId)
 }
 
 function isBrokerId(value: number): boolean {
@@ -118,8 +135,8 @@ export function decideHeartbeat(
   session: HeartbeatSession,
 ): HeartbeatDecision {
   const { brokerId, brokerEpoch, correlationId, metadataOffset } = request
-  const registrationOffset = image.registrationOffset(brokerId) ?? 0
-  const isCaughtUp = metadataOffset > registrationOffset
+  // The epoch is the offset of the registration's record.
+  const isCaughtUp = metadataOffset > brokerEpoch
   const fenced = image.broker(brokerId)?.fenced === true
   const current =
     session.shutdownOffset >= 0 ? 'controlledShutdown' : fenced ? 'fenced' : 'unfenced'

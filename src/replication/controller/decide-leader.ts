@@ -16,6 +16,10 @@ export interface ElectionInput {
   readonly replicas: readonly BrokerId[]
   /** In-sync replicas as they will be after the change. */
   readonly inSyncReplicas: readonly BrokerId[]
+  /** As they will be: they have all that is committed, and lead when nobody is in sync. */
+  readonly eligibleLeaderReplicas: readonly BrokerId[]
+  /** Who led last, when nobody is left in the two lists above; none or one. */
+  readonly lastKnownLeader: readonly BrokerId[]
   /** The present leader, or `leaderNone`. */
   readonly leader: BrokerId
   /** Whether the broker is there to lead: active, and not on its way out by this very change. */
@@ -25,7 +29,7 @@ export interface ElectionInput {
 export interface ElectionResult {
   /** `leaderNone` when nobody can lead. */
   readonly leader: BrokerId
-  /** The leader comes from outside the in-sync replicas. */
+  /** The leader may lack committed records. */
   readonly unclean: boolean
 }
 
@@ -38,6 +42,8 @@ export function decideLeader(input: ElectionInput): ElectionResult {
   for (const replica of replicas) {
     if (isValid(input, replica)) return { leader: replica, unclean: false }
   }
+  const known = lastKnown(input)
+  if (known !== undefined) return { leader: known, unclean: true }
   if (type === 'unclean') {
     for (const replica of replicas) {
       if (input.mayLead(replica)) return { leader: replica, unclean: true }
@@ -46,6 +52,20 @@ export function decideLeader(input: ElectionInput): ElectionResult {
   return { leader: leaderNone, unclean: false }
 }
 
-function isValid({ inSyncReplicas, mayLead }: ElectionInput, broker: BrokerId): boolean {
-  return inSyncReplicas.includes(broker) && mayLead(broker)
+function isValid(input: ElectionInput, broker: BrokerId): boolean {
+  const { inSyncReplicas, eligibleLeaderReplicas, mayLead } = input
+  const hasAll = inSyncReplicas.length > 0 ? inSyncReplicas : eligibleLeaderReplicas
+  return hasAll.includes(broker) && mayLead(broker)
+}
+
+/**
+ * When nobody is known to have all that is committed, the last leader comes nearest (Kafka:
+ * canElectLastKnownLeader). It must be there, as anybody else (KAFKA-19522).
+ */
+function lastKnown(input: ElectionInput): BrokerId | undefined {
+  const { inSyncReplicas, eligibleLeaderReplicas, lastKnownLeader, replicas, mayLead } = input
+  if (inSyncReplicas.length > 0 || eligibleLeaderReplicas.length > 0) return undefined
+  if (lastKnownLeader.length !== 1) return undefined
+  const [broker] = lastKnownLeader
+  return replicas.includes(broker) && mayLead(broker) ? broker : undefined
 }

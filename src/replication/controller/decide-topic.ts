@@ -1,22 +1,17 @@
 /** Creating a topic (Kafka: ReplicationControlManager.createTopic). Pure. */
-import type { ErrorCode } from '../../errors.ts'
 import type { BrokerId } from '../../ids.ts'
-import { limits } from '../../limits.ts'
 import { topicNameFault } from '../../log/topic-name.ts'
 import type { CreateTopicRequest, CreateTopicResponse } from '../messages.ts'
+import { refuseTopicConfig } from './decide-config.ts'
 import type { Decision } from './decision.ts'
 import type { MetadataImage } from './metadata-image.ts'
 import { metadataTopic } from './metadata-log-port.ts'
-import { configResources, type MetadataRecord } from './metadata-records.ts'
+import { configResources, type MetadataRecord, type PartitionRecord } from './metadata-records.ts'
+import { type Refusal, refuseAssignments } from './replica-assignment.ts'
 
 export interface TopicLimits {
   /** Partitions of the cluster for which there is room. */
   readonly partitionsMax: number
-}
-
-interface Refusal {
-  readonly error: ErrorCode
-  readonly detail: string
 }
 
 /** @param topicId a fresh id for the topic. */
@@ -29,7 +24,7 @@ export function decideCreateTopic(
   const { correlationId } = request
   const refusal =
     refuseName(image, request.topic) ??
-    refuseConfigs(request.configs) ??
+    refuseTopicConfig(request.configs, request.assignments[0]?.length) ??
     refuseCount(image, request, topicLimits) ??
     refuseAssignments(image, request.assignments)
   if (refusal !== undefined) {
@@ -59,21 +54,31 @@ function recordsOf(
     records.push({ type: 'config', resourceType, resourceName: topic, name, value })
   }
   assignments.forEach((replicas, partitionId) => {
-    const isr = replicas.filter((broker) => image.isActive(broker))
-    records.push({
-      type: 'partition',
-      partitionId,
-      topicId,
-      replicas,
-      isr,
-      removingReplicas: [],
-      addingReplicas: [],
-      leader: isr[0],
-      leaderEpoch: 0,
-      partitionEpoch: 0,
-    })
+    records.push(newPartition(image, topicId, partitionId, replicas))
   })
   return records
+}
+
+/** In sync are those that are active; the first of them leads. */
+export function newPartition(
+  image: MetadataImage,
+  topicId: string,
+  partitionId: number,
+  replicas: readonly BrokerId[],
+): PartitionRecord {
+  const isr = replicas.filter((broker) => image.isActive(broker))
+  return {
+    type: 'partition',
+    partitionId,
+    topicId,
+    replicas,
+    isr,
+    removingReplicas: [],
+    addingReplicas: [],
+    leader: isr[0],
+    leaderEpoch: 0,
+    partitionEpoch: 0,
+  }
 }
 
 function refuseName(image: MetadataImage, topic: string): Refusal | undefined {
@@ -97,23 +102,6 @@ function refuseName(image: MetadataImage, topic: string): Refusal | undefined {
   return undefined
 }
 
-/** Only what the controller itself acts on; the rest was checked by whoever took the request. */
-function refuseConfigs(configs: Readonly<Record<string, string>>): Refusal | undefined {
-  const unclean = configs['unclean.leader.election.enable']
-  if (unclean !== undefined && unclean !== 'true' && unclean !== 'false') {
-    return invalidConfig('unclean.leader.election.enable', unclean, 'true or false')
-  }
-  const minInSync = configs['min.insync.replicas']
-  if (minInSync !== undefined && !/^[1-9]\d{0,8}$/.test(minInSync)) {
-    return invalidConfig('min.insync.replicas', minInSync, 'an integer of 1 or more')
-  }
-  return undefined
-}
-
-function invalidConfig(name: string, value: string, allowed: string): Refusal {
-  return { error: 'INVALID_CONFIG', detail: `${name} '${value}': allowed is ${allowed}` }
-}
-
 function refuseCount(
   image: MetadataImage,
   { topic, assignments }: CreateTopicRequest,
@@ -124,29 +112,4 @@ function refuseCount(
   if (count >= 1 && count <= room) return undefined
   const detail = `topic '${topic}': ${count} partitions; allowed are 1 to ${room}, of ${partitionsMax}`
   return { error: 'INVALID_PARTITIONS', detail: `${detail} in the cluster` }
-}
-
-function refuseAssignments(
-  image: MetadataImage,
-  assignments: readonly (readonly BrokerId[])[],
-): Refusal | undefined {
-  const factor = assignments[0].length
-  for (let partition = 0; partition < assignments.length; partition++) {
-    const replicas = assignments[partition]
-    const invalid = (why: string): Refusal => ({
-      error: 'INVALID_REPLICA_ASSIGNMENT',
-      detail: `partition ${partition}, replicas [${replicas}]: ${why}`,
-    })
-    if (replicas.length === 0) return invalid('there is no replica')
-    if (replicas.length > limits.replicationFactorMax) {
-      const detail = `replication factor ${replicas.length}; at most ${limits.replicationFactorMax}`
-      return { error: 'INVALID_REPLICATION_FACTOR', detail }
-    }
-    if (replicas.length !== factor) return invalid(`partition 0 has ${factor} replicas`)
-    if (new Set(replicas).size !== replicas.length) return invalid('a broker stands twice')
-    const stranger = replicas.find((broker) => image.broker(broker) === undefined)
-    if (stranger !== undefined) return invalid(`broker ${stranger} is not registered`)
-    if (!replicas.some((broker) => image.isActive(broker))) return invalid('no broker is active')
-  }
-  return undefined
 }

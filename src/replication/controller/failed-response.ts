@@ -5,6 +5,7 @@ import type {
   ControllerResponse,
   SubscribeMetadataRequest,
 } from '../messages.ts'
+import { failedAdmin } from './admin-response.ts'
 
 export function failedResponse(
   request: Exclude<ControllerRequest, SubscribeMetadataRequest>,
@@ -20,6 +21,12 @@ export function failedResponse(
       const detail = `topic '${request.topic}' was not created`
       return { type: 'createTopicResponse', correlationId, error, detail, topicId: '' }
     }
+    case 'createPartitions':
+    case 'deleteTopic':
+    case 'alterConfigs':
+    case 'electLeaders':
+    case 'alterReassignments':
+      return failedAdmin(request, error, 'the metadata log failed: nothing was changed')
     case 'brokerHeartbeat':
       return {
         type: 'brokerHeartbeatResponse',

@@ -1,28 +1,25 @@
 /**
  * The state that the metadata log's records replay to: brokers, topics, partitions, configs. The
- * controller decides on its image; every broker keeps one too, a little behind. `replay` is the
- * only way it changes, live and at restart.
+ * controller decides on its image; every broker keeps one too, a little behind. `replay` and
+ * `load` are the only ways it changes, live and at restart.
  */
 import { TidemarkError } from '../../errors.ts'
 import { type BrokerEpoch, type BrokerId, type PartitionIndex, partitionIndex } from '../../ids.ts'
 import { invariant } from '../../invariant.ts'
 import type { BrokerRegistration, BrokerView, PartitionRegistration } from '../registration.ts'
-import { mergePartitionChange, recoveryStateOf } from './merge-partition-change.ts'
-import type {
-  BrokerRegistrationChangeRecord,
-  ConfigRecord,
-  MetadataRecord,
-  PartitionChangeRecord,
-  PartitionRecord,
-  RegisterBrokerRecord,
-  TopicRecord,
-} from './metadata-records.ts'
+import { BrokerTable } from './broker-table.ts'
+import { ConfigTable } from './config-table.ts'
+import { mergePartitionChange } from './merge-partition-change.ts'
 import {
+  type ClearElrRecord,
+  type ConfigRecord,
   configResources,
-  controlledShutdownChanges,
-  fencingChanges,
-  leaderRecoveryStates,
+  type MetadataRecord,
+  type PartitionChangeRecord,
+  type PartitionRecord,
+  type TopicRecord,
 } from './metadata-records.ts'
+import { partitionRecordOf, registrationOf } from './partition-record.ts'
 
 export interface TopicImage {
   readonly topicId: string
@@ -35,22 +32,23 @@ interface MutableTopic extends TopicImage {
   readonly partitions: Map<number, PartitionIndex>
 }
 
-interface BrokerEntry {
-  readonly registration: BrokerRegistration
-  /** Offset of its latest RegisterBrokerRecord: a broker that has applied it may be unfenced. */
-  readonly registrationOffset: number
+/** What records touched. */
+export interface MetadataChanges {
+  /** Partitions created, changed or removed. */
+  readonly partitions: Set<PartitionIndex>
+  /** Names of the topics whose settings, or the defaults behind them, changed. */
+  readonly topics: Set<string>
 }
 
-const emptyConfig: ReadonlyMap<string, string> = new Map()
-
 export class MetadataImage implements BrokerView {
-  readonly #brokers = new Map<BrokerId, BrokerEntry>()
+  readonly #brokers = new BrokerTable()
   readonly #topics = new Map<string, MutableTopic>()
   readonly #topicByName = new Map<string, MutableTopic>()
   /** By index; undefined where the topic is gone. */
-  readonly #partitions: (PartitionRegistration | undefined)[] = []
-  readonly #configs = new Map<string, Map<string, string>>()
+  #partitions: (PartitionRegistration | undefined)[] = []
+  readonly #configs = new ConfigTable()
   readonly #features = new Map<string, number>()
+  #changes = noChanges()
   #endOffset = 0
 
   /** Exclusive end of the metadata log as replayed. */
@@ -90,119 +88,139 @@ export class MetadataImage implements BrokerView {
   }
 
   broker(broker: BrokerId): BrokerRegistration | undefined {
-    return this.#brokers.get(broker)?.registration
+    return this.#brokers.get(broker)
   }
 
   brokers(): BrokerRegistration[] {
-    return Array.from(this.#brokers.values(), ({ registration }) => registration)
+    return this.#brokers.all()
   }
 
   /** Ids of the brokers that may lead and join in-sync replicas, ascending. */
   activeBrokers(): BrokerId[] {
-    const ids = [...this.#brokers.keys()].filter((broker) => this.isActive(broker))
-    return ids.sort((a, b) => a - b)
+    const ids = this.brokers().map(({ brokerId }) => brokerId)
+    return ids.filter((broker) => this.isActive(broker)).sort((a, b) => a - b)
   }
 
   isActive(broker: BrokerId): boolean {
-    const registration = this.#brokers.get(broker)?.registration
+    const registration = this.#brokers.get(broker)
     return registration !== undefined && !registration.fenced && !registration.inControlledShutdown
   }
 
   aliveEpoch(broker: BrokerId): BrokerEpoch | undefined {
-    const registration = this.#brokers.get(broker)?.registration
+    const registration = this.#brokers.get(broker)
     return registration === undefined || registration.fenced ? undefined : registration.brokerEpoch
-  }
-
-  /** Offset of the broker's latest registration record; undefined when it isn't registered. */
-  registrationOffset(broker: BrokerId): number | undefined {
-    return this.#brokers.get(broker)?.registrationOffset
   }
 
   /** Settings of a resource (`configResources`); of all brokers together with name ''. */
   config(resourceType: number, resourceName: string): ReadonlyMap<string, string> {
-    return this.#configs.get(configKey(resourceType, resourceName)) ?? emptyConfig
+    return this.#configs.of(resourceType, resourceName)
   }
 
-  /** The topic's own setting, else the cluster's default; undefined: neither is set. */
+  /** The topic's own setting, else the default of all; undefined: neither is set. */
   topicConfig(topic: string, name: string): string | undefined {
-    return (
-      this.config(configResources.topic, topic).get(name) ??
-      this.config(configResources.broker, '').get(name)
-    )
+    return this.config(configResources.topic, topic).get(name) ?? this.#configs.defaults.get(name)
+  }
+
+  /** All that is set for a topic, defaults of all topics included. */
+  topicConfigs(topic: string): ReadonlyMap<string, string> {
+    const own = this.config(configResources.topic, topic)
+    const { defaults } = this.#configs
+    return defaults.size === 0 ? own : new Map([...defaults, ...own])
   }
 
   featureLevel(name: string): number | undefined {
     return this.#features.get(name)
   }
 
-  /**
-   * Replays records that follow each other from `baseOffset`, without gap.
-   *
-   * @returns the partitions that they created or changed, each once.
-   */
-  replayAll(baseOffset: number, records: readonly MetadataRecord[]): Set<PartitionIndex> {
+  /** Replays records that follow each other from `baseOffset`, without gap. */
+  replayAll(baseOffset: number, records: readonly MetadataRecord[]): MetadataChanges {
     invariant(
       baseOffset === this.#endOffset,
       () => `metadata from offset ${baseOffset}, expected ${this.#endOffset}`,
     )
-    const changed = new Set<PartitionIndex>()
-    for (const record of records) {
-      const index = this.replay(record, this.#endOffset)
-      if (index !== undefined) changed.add(index)
+    for (const record of records) this.replay(record, this.#endOffset)
+    return this.#takeChanges()
+  }
+
+  /**
+   * Replaces everything by what `snapshotRecords` made of an image that ended at `endOffset`.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE; then the image is of no use.
+   */
+  load(records: Iterable<MetadataRecord>, endOffset: number): MetadataChanges {
+    for (const { index } of this.#existing()) this.#changes.partitions.add(index)
+    for (const name of this.#topicByName.keys()) this.#changes.topics.add(name)
+    this.#brokers.clear()
+    this.#topics.clear()
+    this.#topicByName.clear()
+    this.#partitions = []
+    this.#configs.clear()
+    this.#features.clear()
+    for (const record of records) this.#apply(record, endOffset)
+    this.#endOffset = endOffset
+    return this.#takeChanges()
+  }
+
+  /** Records from which `load` makes the same image (Kafka: MetadataImage.write). */
+  *snapshotRecords(): Generator<MetadataRecord> {
+    for (const [name, featureLevel] of this.#features) {
+      yield { type: 'featureLevel', name, featureLevel }
     }
-    return changed
+    yield* this.#brokers.records()
+    for (const { name, topicId, partitions } of this.#topics.values()) {
+      yield { type: 'topic', name, topicId }
+      for (const index of partitions.values()) yield partitionRecordOf(this.#partitions[index]!)
+    }
+    yield* this.#configs.records()
+    yield { type: 'noOp', partitionIndexesEnd: this.#partitions.length }
   }
 
   /**
    * Applies one record.
    *
    * @param offset its offset: at or above `endOffset` (control batches of Kafka leave gaps).
-   * @returns index of the partition that it created or changed.
    * @throws {TidemarkError} CORRUPT_MESSAGE when it speaks of something unknown; then nothing
    *   changed.
    */
-  replay(record: MetadataRecord, offset: number): PartitionIndex | undefined {
+  replay(record: MetadataRecord, offset: number): void {
     invariant(offset >= this.#endOffset, () => `offset ${offset} below ${this.#endOffset}`)
-    const index = this.#apply(record, offset)
+    this.#apply(record, offset)
     this.#endOffset = offset + 1
-    return index
   }
 
-  #apply(record: MetadataRecord, offset: number): PartitionIndex | undefined {
+  #apply(record: MetadataRecord, offset: number): void {
     switch (record.type) {
       case 'partitionChange':
-        return this.#changePartition(record, offset)
+        this.#changePartition(record, offset)
+        break
       case 'partition':
-        return this.#putPartition(record, offset)
+        this.#putPartition(record, offset)
+        break
       case 'topic':
         this.#addTopic(record, offset)
         break
       case 'removeTopic':
         this.#removeTopic(record.topicId, offset)
         break
+      case 'clearElr':
+        this.#clearEligible(record, offset)
+        break
       case 'config':
         this.#setConfig(record)
         break
       case 'registerBroker':
-        this.#register(record, offset)
-        break
       case 'unregisterBroker':
-        this.#brokerOrThrow(record.brokerId, record.brokerEpoch, offset)
-        this.#brokers.delete(record.brokerId)
-        break
       case 'brokerRegistrationChange':
-        this.#changeBroker(record, offset)
-        break
       case 'fenceBroker':
-        this.#setBroker(record.id, record.epoch, offset, { fenced: true })
-        break
       case 'unfenceBroker':
-        this.#setBroker(record.id, record.epoch, offset, { fenced: false })
+        this.#brokers.apply(record, offset)
         break
       case 'featureLevel':
         this.#features.set(record.name, record.featureLevel)
         break
       case 'noOp':
+        this.#reserveIndexes(record.partitionIndexesEnd ?? 0, offset)
+        break
       case 'opaque':
       case 'beginTransaction':
       case 'endTransaction':
@@ -211,44 +229,48 @@ export class MetadataImage implements BrokerView {
       default:
         invariant(false, () => `metadata record of type ${String(record satisfies never)}`)
     }
-    return undefined
   }
 
-  #changePartition(record: PartitionChangeRecord, offset: number): PartitionIndex {
+  #changePartition(record: PartitionChangeRecord, offset: number): void {
     const before = this.partitionOf(record.topicId, record.partitionId)
     if (before === undefined) {
       throw unknown(offset, `partition ${record.partitionId} of topic id ${record.topicId}`)
     }
-    this.#partitions[before.index] = mergePartitionChange(before, record)
-    return before.index
+    this.#setPartition(mergePartitionChange(before, record))
   }
 
-  #putPartition(record: PartitionRecord, offset: number): PartitionIndex {
+  #setPartition(registration: PartitionRegistration): void {
+    this.#partitions[registration.index] = registration
+    this.#changes.partitions.add(registration.index)
+  }
+
+  #putPartition(record: PartitionRecord, offset: number): void {
     const topic = this.#topics.get(record.topicId)
     if (topic === undefined) throw unknown(offset, `topic id ${record.topicId}`)
-    const index =
-      topic.partitions.get(record.partitionId) ?? partitionIndex(this.#partitions.length)
-    const registration: PartitionRegistration = {
-      index,
-      topicId: topic.topicId,
-      topic: topic.name,
-      partition: record.partitionId,
-      replicas: record.replicas,
-      inSyncReplicas: record.isr,
-      addingReplicas: record.addingReplicas,
-      removingReplicas: record.removingReplicas,
-      leader: record.leader,
-      leaderRecoveryState: recoveryStateOf(
-        record.leaderRecoveryState ?? leaderRecoveryStates.recovered,
-      ),
-      leaderEpoch: record.leaderEpoch,
-      partitionEpoch: record.partitionEpoch,
-      eligibleLeaderReplicas: record.eligibleLeaderReplicas ?? [],
-      lastKnownLeader: record.lastKnownElr ?? [],
-    }
+    const index = topic.partitions.get(record.partitionId) ?? this.#nextIndex(record, offset)
+    const registration = registrationOf(record, topic.name, index)
     topic.partitions.set(record.partitionId, index)
-    this.#partitions[index] = registration
-    return index
+    this.#setPartition(registration)
+  }
+
+  /** A snapshot says which it is; else it is the next one. */
+  #nextIndex({ partitionIndex: index }: PartitionRecord, offset: number): PartitionIndex {
+    if (index === undefined) return partitionIndex(this.#partitions.length)
+    if (this.#partitions[index] !== undefined) {
+      throw new TidemarkError(
+        'CORRUPT_MESSAGE',
+        `metadata at offset ${offset}: index ${index} twice`,
+      )
+    }
+    this.#reserveIndexes(index + 1, offset)
+    return partitionIndex(index)
+  }
+
+  #reserveIndexes(end: number, offset: number): void {
+    if (end < 0 || end > partitionIndexesMax) {
+      throw new TidemarkError('CORRUPT_MESSAGE', `metadata at offset ${offset}: ${end} partitions`)
+    }
+    while (this.#partitions.length < end) this.#partitions.push(undefined)
   }
 
   #addTopic(record: TopicRecord, offset: number): void {
@@ -266,61 +288,55 @@ export class MetadataImage implements BrokerView {
   #removeTopic(topicId: string, offset: number): void {
     const topic = this.#topics.get(topicId)
     if (topic === undefined) throw unknown(offset, `topic id ${topicId}`)
-    for (const index of topic.partitions.values()) this.#partitions[index] = undefined
+    for (const index of topic.partitions.values()) {
+      this.#partitions[index] = undefined
+      this.#changes.partitions.add(index)
+    }
     this.#topics.delete(topicId)
     this.#topicByName.delete(topic.name)
-    this.#configs.delete(configKey(configResources.topic, topic.name))
+    this.#configs.removeTopic(topic.name)
+  }
+
+  /** Only Kafka writes it: here each partition gets a change of its own. */
+  #clearEligible({ topicName }: ClearElrRecord, offset: number): void {
+    if (topicName !== '' && !this.#topicByName.has(topicName)) {
+      throw unknown(offset, `topic ${topicName}`)
+    }
+    for (const registration of this.#existing()) {
+      const { topic, topicId, partition, eligibleLeaderReplicas, lastKnownLeader } = registration
+      if (topicName !== '' && topic !== topicName) continue
+      if (eligibleLeaderReplicas.length + lastKnownLeader.length === 0) continue
+      const place = { type: 'partitionChange', topicId, partitionId: partition } as const
+      const change = { ...place, eligibleLeaderReplicas: [], lastKnownElr: [] }
+      this.#setPartition(mergePartitionChange(registration, change))
+    }
   }
 
   #setConfig(record: ConfigRecord): void {
-    const key = configKey(record.resourceType, record.resourceName)
-    const config = this.#configs.get(key) ?? new Map<string, string>()
-    if (record.value === null) config.delete(record.name)
-    else config.set(record.name, record.value)
-    if (config.size === 0) this.#configs.delete(key)
-    else this.#configs.set(key, config)
-  }
-
-  #register(record: RegisterBrokerRecord, offset: number): void {
-    const registration: BrokerRegistration = {
-      brokerId: record.brokerId,
-      brokerEpoch: record.brokerEpoch,
-      incarnationId: record.incarnationId,
-      fenced: record.fenced,
-      inControlledShutdown: record.inControlledShutdown ?? false,
+    this.#configs.set(record)
+    const { topics } = this.#changes
+    if (record.resourceType === configResources.topic) topics.add(record.resourceName)
+    else if (record.resourceName === '') {
+      for (const name of this.#topicByName.keys()) topics.add(name)
     }
-    this.#brokers.set(record.brokerId, { registration, registrationOffset: offset })
   }
 
-  #changeBroker(record: BrokerRegistrationChangeRecord, offset: number): void {
-    const { brokerId, brokerEpoch, fenced, inControlledShutdown } = record
-    this.#setBroker(brokerId, brokerEpoch, offset, {
-      ...(fenced === undefined ? {} : { fenced: fenced === fencingChanges.fence }),
-      ...(inControlledShutdown === controlledShutdownChanges.begin
-        ? { inControlledShutdown: true }
-        : {}),
-    })
+  #existing(): PartitionRegistration[] {
+    return this.#partitions.filter((registration) => registration !== undefined)
   }
 
-  #setBroker(
-    broker: BrokerId,
-    epoch: BrokerEpoch,
-    offset: number,
-    change: Partial<Pick<BrokerRegistration, 'fenced' | 'inControlledShutdown'>>,
-  ): void {
-    const { registration, registrationOffset } = this.#brokerOrThrow(broker, epoch, offset)
-    this.#brokers.set(broker, { registration: { ...registration, ...change }, registrationOffset })
-  }
-
-  #brokerOrThrow(broker: BrokerId, epoch: BrokerEpoch, offset: number): BrokerEntry {
-    const entry = this.#brokers.get(broker)
-    if (entry?.registration.brokerEpoch === epoch) return entry
-    throw unknown(offset, `broker ${broker} with epoch ${epoch}`)
+  #takeChanges(): MetadataChanges {
+    const changes = this.#changes
+    this.#changes = noChanges()
+    return changes
   }
 }
 
-function configKey(resourceType: number, resourceName: string): string {
-  return `${resourceType}:${resourceName}`
+/** More than any cluster may have: what a damaged record says isn't believed. */
+const partitionIndexesMax = 100_000
+
+function noChanges(): MetadataChanges {
+  return { partitions: new Set(), topics: new Set() }
 }
 
 function unknown(offset: number, what: string): TidemarkError {

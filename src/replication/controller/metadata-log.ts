@@ -1,28 +1,35 @@
 /**
  * The controller's log on disk: an ordinary partition log named as Kafka names it, whose batches
- * carry the controller's epoch and hold record values in KRaft's framing.
+ * carry the controller's epoch and hold record values in KRaft's framing. Beside it lie snapshots;
+ * two are kept, and of the log what the older of them doesn't tell: so one may turn out damaged.
  */
 import type { Clock } from '../../clock.ts'
 import { isTidemarkError, TidemarkError } from '../../errors.ts'
-import { invariant } from '../../invariant.ts'
 import { limits } from '../../limits.ts'
-import { BatchEncoder } from '../../log/batch-encoder.ts'
-import { attributesAt, checkBatch, nextOffsetAt, sizeInBytesAt } from '../../log/batch-header.ts'
-import { attributeBit } from '../../log/batch-layout.ts'
-import { type BatchMemory, batchMemory } from '../../log/batch-memory.ts'
+import { nextOffsetAt } from '../../log/batch-header.ts'
 import { type FileSystem, realFileSystem } from '../../log/file-system.ts'
 import { type FlushPolicy, logConfigDefaults } from '../../log/log-config.ts'
 import { PartitionLog } from '../../log/partition-log.ts'
-import { batchSizeBound, type ProduceRecord } from '../../log/record.ts'
-import { forEachRecord } from '../../log/record-reader.ts'
-import { CompactWriter } from './compact-writer.ts'
-import { type MetadataLogPort, metadataTopic } from './metadata-log-port.ts'
-import { decodeMetadataRecord, encodeMetadataRecord } from './metadata-record-codec.ts'
+import {
+  checkedBatchBytes,
+  forEachMetadataRecord,
+  isControlAt,
+  MetadataBatches,
+} from './metadata-batches.ts'
+import {
+  type MetadataLogPort,
+  type MetadataSnapshotContents,
+  metadataTopic,
+} from './metadata-log-port.ts'
 import type { MetadataRecord } from './metadata-records.ts'
+import { MetadataSnapshots } from './metadata-snapshots.ts'
 
 export const metadataDirectoryName = `${metadataTopic}-0`
 
-const readBytesInitial = 1024 * 1024
+const snapshotsKept = 2
+const snapshotBytesDefault = 20 * 1024 * 1024
+/** Whole segments are let go of, so that they mustn't be much larger than what snapshots save. */
+const segmentBytesMin = 64 * 1024
 
 export interface MetadataLogOptions {
   /** The controller's own; the log lies in a directory inside, made when absent. */
@@ -33,39 +40,53 @@ export interface MetadataLogOptions {
    * end.
    */
   readonly flush?: FlushPolicy
+  /** `metadata.log.max.record.bytes.between.snapshots`; default 20 MiB. */
+  readonly snapshotBytes?: number
   readonly fs?: FileSystem
 }
 
 export class MetadataLog implements MetadataLogPort {
   readonly #log: PartitionLog
   readonly #clock: Clock
-  readonly #encoder = new BatchEncoder()
-  readonly #writer = new CompactWriter()
+  readonly #snapshotBytes: number
+  readonly #snapshots: MetadataSnapshots
+  readonly #batches = new MetadataBatches()
   readonly #positions = new Int32Array(1)
-  /** Grows with the largest batch; one for writing and reading. */
-  #memory = memoryOf(readBytesInitial)
+  #newest: MetadataSnapshotContents | undefined
+  /** Appended since the newest snapshot; what was there at the start counts when replayed. */
+  #bytesSinceSnapshot = 0
+  #isReplayed = false
+  #timestampMs: number
   /** Of this controller's time at the log: one more than that of the one before. */
   readonly epoch: number
 
-  private constructor(log: PartitionLog, clock: Clock) {
+  private constructor(log: PartitionLog, fs: FileSystem, options: MetadataLogOptions) {
     this.#log = log
-    this.#clock = clock
-    this.epoch = Math.max(0, log.leaderEpochs.latest) + 1
+    this.#clock = options.clock
+    this.#snapshotBytes = options.snapshotBytes ?? snapshotBytesDefault
+    this.#snapshots = new MetadataSnapshots(fs, log.directory)
+    this.#timestampMs = Math.floor(options.clock.nowMs())
+    const latest = this.#openSnapshot()
+    this.epoch = Math.max(0, latest, log.leaderEpochs.latest) + 1
   }
 
   /**
    * Opens the log, cutting off what a crash left half written.
    *
-   * @throws {TidemarkError} CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   * @throws {TidemarkError} CORRUPT_FILE when neither the log nor a snapshot tells how it began,
+   *   UNSUPPORTED_VERSION, KAFKA_STORAGE_ERROR
    */
-  static open({ directory, clock, flush, fs = realFileSystem }: MetadataLogOptions): MetadataLog {
+  static open(options: MetadataLogOptions): MetadataLog {
+    const { directory, clock, flush, fs = realFileSystem } = options
     fs.makeDirectory(directory)
+    const snapshotBytes = options.snapshotBytes ?? snapshotBytesDefault
     const log = PartitionLog.open({
       directory: `${directory}/${metadataDirectoryName}`,
       topic: metadataTopic,
       partition: 0,
       config: {
         ...logConfigDefaults,
+        segmentBytes: Math.max(segmentBytesMin, Math.min(snapshotBytes, 1024 ** 3)),
         maxMessageBytes: limits.batchBytesMax,
         flush: flush ?? { kind: 'os' },
       },
@@ -74,11 +95,20 @@ export class MetadataLog implements MetadataLogPort {
       cleanShutdown: false,
       fs,
     })
-    return new MetadataLog(log, clock)
+    try {
+      return new MetadataLog(log, fs, options)
+    } catch (error) {
+      log.close({ flush: false })
+      throw error
+    }
   }
 
   get directory(): string {
     return this.#log.directory
+  }
+
+  get startOffset(): number {
+    return this.#log.logStartOffset
   }
 
   get endOffset(): number {
@@ -87,15 +117,11 @@ export class MetadataLog implements MetadataLogPort {
 
   append(records: readonly MetadataRecord[]): number {
     const baseOffset = this.#log.logEndOffset
-    const produced = this.#produceRecords(records)
-    const boundBytes = batchSizeBound(produced)
-    this.#reserve(boundBytes)
-    this.#encoder.begin(this.#memory, 0, boundBytes, { compression: 'none' })
-    for (const record of produced) {
-      invariant(this.#encoder.tryAppend(record), 'the bound of a batch holds its records')
-    }
-    this.#encoder.finish()
-    this.#log.append({ memory: this.#memory, positions: this.#positions, count: 1 }, this.epoch)
+    this.#timestampMs = Math.floor(this.#clock.nowMs())
+    const sizeBytes = this.#batches.encode(records, this.#timestampMs)
+    const { memory } = this.#batches
+    this.#log.append({ memory, positions: this.#positions, count: 1 }, this.epoch)
+    this.#bytesSinceSnapshot += sizeBytes
     return baseOffset
   }
 
@@ -106,8 +132,32 @@ export class MetadataLog implements MetadataLogPort {
       if (bytes === 0) {
         throw new TidemarkError('CORRUPT_MESSAGE', `${this.directory}: nothing at offset ${offset}`)
       }
+      if (!this.#isReplayed) this.#bytesSinceSnapshot += bytes
       offset = this.#visitBatches(bytes, fromOffset, visit)
     }
+    this.#isReplayed = true
+  }
+
+  readSnapshot(): MetadataSnapshotContents | undefined {
+    return this.#newest
+  }
+
+  get isSnapshotDue(): boolean {
+    return this.#bytesSinceSnapshot >= this.#snapshotBytes
+  }
+
+  writeSnapshot(records: Iterable<MetadataRecord>): void {
+    this.#bytesSinceSnapshot = 0
+    // Only after the log: a snapshot of records that a crash takes away would be of the future.
+    this.#log.flush()
+    this.#newest = undefined
+    const id = { endOffset: this.endOffset, epoch: this.epoch }
+    this.#snapshots.write(id, records, this.#timestampMs)
+    const all = this.#snapshots.list()
+    const kept = all.slice(-snapshotsKept)
+    if (kept.length < snapshotsKept) return
+    this.#log.advanceLogStart(Math.min(kept[0].endOffset, this.endOffset))
+    for (const old of all.slice(0, -snapshotsKept)) this.#snapshots.remove(old)
   }
 
   flushIfDue(nowMs: number): boolean {
@@ -119,25 +169,49 @@ export class MetadataLog implements MetadataLogPort {
     this.#log.close()
   }
 
-  #produceRecords(records: readonly MetadataRecord[]): ProduceRecord[] {
-    const timestampMs = Math.floor(this.#clock.nowMs())
-    return records.map((record) => {
-      this.#writer.reset()
-      encodeMetadataRecord(record, this.#writer)
-      return { key: null, value: this.#writer.written().slice(), timestampMs }
-    })
+  /** Takes the newest snapshot that is whole. @returns the epoch of the newest there is, or -1 */
+  #openSnapshot(): number {
+    const ids = this.#snapshots.list()
+    for (const id of ids.toReversed()) {
+      const records = this.#tryRead(id)
+      if (records === undefined) continue
+      this.#newest = { records, endOffset: id.endOffset }
+      break
+    }
+    const reachesTo = this.#newest?.endOffset ?? 0
+    if (this.startOffset > reachesTo) {
+      const detail = `${this.directory}: the log begins at offset ${this.startOffset}, whole snapshots reach to ${reachesTo}`
+      throw new TidemarkError('CORRUPT_FILE', detail)
+    }
+    // The log lost what a snapshot still has; what is left of it would be told twice.
+    if (this.endOffset < reachesTo) this.#log.truncateFullyAndStartAt(reachesTo)
+    return ids.reduce((latest, { epoch }) => Math.max(latest, epoch), -1)
+  }
+
+  #tryRead(id: {
+    readonly endOffset: number
+    readonly epoch: number
+  }): MetadataRecord[] | undefined {
+    try {
+      return this.#snapshots.read(id)
+    } catch (error) {
+      if (!isTidemarkError(error, 'CORRUPT_MESSAGE')) throw error
+      this.#snapshots.setAside(id)
+      return undefined
+    }
   }
 
   /** Reads whole batches into the memory, which grows until the first of them fits. */
   #read(offset: number, end: number): number {
     for (;;) {
-      const { length } = this.#memory.bytes
+      const { memory } = this.#batches
+      const { length } = memory.bytes
       try {
-        return this.#log.read(offset, end, length, this.#memory, 0)
+        return this.#log.read(offset, end, length, memory, 0)
       } catch (error) {
         const grows = isTidemarkError(error, 'RECORD_TOO_LARGE') && length < limits.batchBytesMax
         if (!grows) throw error
-        this.#reserve(Math.min(limits.batchBytesMax, length * 2))
+        this.#batches.reserve(Math.min(limits.batchBytesMax, length * 2))
       }
     }
   }
@@ -148,36 +222,16 @@ export class MetadataLog implements MetadataLogPort {
     fromOffset: number,
     visit: (record: MetadataRecord, offset: number) => void,
   ): number {
-    const memory = this.#memory
+    const { memory } = this.#batches
     let nextOffset = fromOffset
     for (let position = 0; position < bytes; ) {
-      const fault = checkBatch(memory, position, bytes - position)
-      if (fault !== undefined) {
-        throw new TidemarkError('CORRUPT_MESSAGE', `${this.directory}: batch fails: ${fault}`)
-      }
+      const sizeBytes = checkedBatchBytes(memory, position, bytes, this.directory)
       nextOffset = nextOffsetAt(memory, position)
-      // Control batches are the log's own affair (in Kafka: elections of the controller).
-      if ((attributesAt(memory, position) & attributeBit.control) === 0) {
-        forEachRecord(memory, position, (place) => {
-          if (place.offset < fromOffset) return
-          const { valuePosition, valueLength } = place
-          const value = place.bytes.subarray(
-            valuePosition,
-            valuePosition + Math.max(0, valueLength),
-          )
-          visit(decodeMetadataRecord(value), place.offset)
-        })
+      if (!isControlAt(memory, position)) {
+        forEachMetadataRecord(memory, position, fromOffset, visit)
       }
-      position += sizeInBytesAt(memory, position)
+      position += sizeBytes
     }
     return nextOffset
   }
-
-  #reserve(bytes: number): void {
-    if (this.#memory.bytes.length < bytes) this.#memory = memoryOf(bytes)
-  }
-}
-
-function memoryOf(bytes: number): BatchMemory {
-  return batchMemory(new ArrayBuffer(bytes))
 }

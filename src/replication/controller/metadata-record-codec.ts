@@ -3,6 +3,7 @@
  * flexible-version message (Kafka: AbstractApiMessageSerde, KIP-482), driven by the table in
  * `metadata-record-schemas.ts`.
  */
+import { TidemarkError } from '../../errors.ts'
 import { invariant } from '../../invariant.ts'
 import { CompactReader, corrupt } from './compact-reader.ts'
 import type { CompactWriter } from './compact-writer.ts'
@@ -51,11 +52,12 @@ export function encodeMetadataRecord(record: MetadataRecord, writer: CompactWrit
  * The record of a value.
  *
  * @throws {TidemarkError} CORRUPT_MESSAGE naming kind and field when the bytes aren't exactly one
- *   record of a kind and version that Kafka 4.4 knows.
+ *   record; UNSUPPORTED_VERSION for a kind or version that Kafka 4.4 doesn't know.
  */
 export function decodeMetadataRecord(bytes: Uint8Array): MetadataRecord {
   const reader = new CompactReader(bytes)
   const frame = reader.unsignedVarint('frame version')
+  if (frame > frameVersion) throw newer(`frame version ${frame} is not ${frameVersion}`)
   if (frame !== frameVersion) throw corrupt(`frame version ${frame} is not ${frameVersion}`)
   const apiKey = reader.unsignedVarint('api key')
   const version = reader.unsignedVarint('version')
@@ -63,12 +65,17 @@ export function decodeMetadataRecord(bytes: Uint8Array): MetadataRecord {
   if (type === undefined) return decodeOpaque(reader, apiKey, version)
   const { kafkaName, versionMax, fields } = recordSchemas[type]
   if (version > versionMax) {
-    throw corrupt(`${kafkaName}: version ${version} is above ${versionMax}`)
+    throw newer(`${kafkaName}: version ${version} is above ${versionMax}`)
   }
   const values: Fields = { type }
   readFields(reader, fields, values, version, kafkaName)
   if (reader.remaining > 0) throw corrupt(`${kafkaName}: ${reader.remaining} bytes too many`)
   return values as unknown as KnownMetadataRecord
+}
+
+/** A later version may write what this one must not guess at. */
+function newer(detail: string): TidemarkError {
+  return new TidemarkError('UNSUPPORTED_VERSION', `metadata record: ${detail}`)
 }
 
 /** Kafka's name of the record's kind, as its tools print it. */
@@ -78,7 +85,7 @@ export function kafkaNameOf(record: MetadataRecord): string {
 }
 
 function decodeOpaque(reader: CompactReader, apiKey: number, version: number): MetadataRecord {
-  if (!opaqueRecordNames.has(apiKey)) throw corrupt(`api key ${apiKey} is unknown`)
+  if (!opaqueRecordNames.has(apiKey)) throw newer(`api key ${apiKey} is unknown`)
   if (version > opaqueVersionMax) {
     throw corrupt(`version ${version} is above ${opaqueVersionMax}`)
   }

@@ -15,6 +15,9 @@ import type { KnownMetadataRecord } from './metadata-records.ts'
 
 export const frameVersion = 1
 
+/** Of fields that Kafka doesn't know: its readers skip tags that a later version may have added. */
+const ownTag = 10_000
+
 /** `structs`: an array of messages with fields of their own. */
 export type FieldKind = FieldCodecKind | 'structs'
 
@@ -112,6 +115,7 @@ export const recordSchemas: { readonly [K in Kind]: RecordSchema } = {
     directories: ['uuids', { since: 1, absentAs: 'empty' }],
     eligibleLeaderReplicas: ['nullableInt32s', { since: 2, tag: 1, absentAs: null }],
     lastKnownElr: ['nullableInt32s', { since: 2, tag: 2, absentAs: null }],
+    partitionIndex: ['int32', { tag: ownTag, absentAs: -1 }],
   }),
   partitionChange: schema<'partitionChange'>('PartitionChangeRecord', 5, 2, {
     partitionId: ['int32'],
@@ -160,7 +164,10 @@ export const recordSchemas: { readonly [K in Kind]: RecordSchema } = {
       cordonedLogDirs: ['nullableUuids', { since: 3, tag: 3, absentAs: null }],
     },
   ),
-  noOp: schema<'noOp'>('NoOpRecord', 20, 0, {}),
+  noOp: schema<'noOp'>('NoOpRecord', 20, 0, {
+    partitionIndexesEnd: ['int32', { tag: ownTag, absentAs: 0 }],
+  }),
+  clearElr: schema<'clearElr'>('ClearElrRecord', 28, 0, { topicName: ['string'] }),
   beginTransaction: schema<'beginTransaction'>('BeginTransactionRecord', 23, 0, {
     name: ['nullableString', { tag: 0, absentAs: null }],
   }),
@@ -182,6 +189,5 @@ export const opaqueRecordNames: ReadonlyMap<number, string> = new Map([
   [22, 'RemoveUserScramCredentialRecord'],
   [26, 'RemoveDelegationTokenRecord'],
   [27, 'RegisterControllerRecord'],
-  [28, 'ClearElrRecord'],
   [29, 'UnregisterControllerRecord'],
 ])

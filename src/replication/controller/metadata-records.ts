@@ -109,6 +109,8 @@ export interface PartitionRecord {
   readonly directories?: readonly string[]
   readonly eligibleLeaderReplicas?: readonly BrokerId[]
   readonly lastKnownElr?: readonly BrokerId[]
+  /** Our own, in snapshots: the index that the partition's record got in the log. */
+  readonly partitionIndex?: number
 }
 
 export interface PartitionChangeRecord {
@@ -146,6 +148,15 @@ export interface FeatureLevelRecord {
 
 export interface NoOpRecord {
   readonly type: 'noOp'
+  /** Our own, at the end of snapshots: how many indexes of partitions were given out. */
+  readonly partitionIndexesEnd?: number
+}
+
+/** Only read: Kafka's answer to a changed `min.insync.replicas` (KIP-966). */
+export interface ClearElrRecord {
+  readonly type: 'clearElr'
+  /** Empty: of all topics. */
+  readonly topicName: string
 }
 
 /** Only read: Kafka brackets what doesn't fit into one batch. */
@@ -186,6 +197,7 @@ export type KnownMetadataRecord =
   | ConfigRecord
   | FeatureLevelRecord
   | NoOpRecord
+  | ClearElrRecord
   | BeginTransactionRecord
   | EndTransactionRecord
   | AbortTransactionRecord

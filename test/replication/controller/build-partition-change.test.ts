@@ -38,9 +38,11 @@ function build(
   const change = buildPartitionChange({
     registration: from,
     election: 'online',
-    mayLead: (broker) => alive.includes(broker),
+    minInSyncReplicas: 1,
+    keepsEligible: false,
+    mayLead: (broker: number) => alive.includes(broker),
     ...target,
-  })
+  } as PartitionChangeTarget)
   const merged = change === undefined ? from : mergePartitionChange(from, change)
   return {
     change,

@@ -1,10 +1,15 @@
 import { expect } from 'vitest'
 import { ManualClock } from '../../../src/clock.ts'
 import { type BrokerId, brokerId, type PartitionIndex, partitionIndex } from '../../../src/ids.ts'
-import { Controller } from '../../../src/replication/controller/controller.ts'
+import {
+  Controller,
+  type ControllerConfig,
+} from '../../../src/replication/controller/controller.ts'
 import type { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
 import type { MetadataLogPort } from '../../../src/replication/controller/metadata-log-port.ts'
 import type {
+  AdminRequest,
+  AdminResponse,
   AlterPartitionItem,
   AlterPartitionItemResult,
   AlterPartitionRequest,
@@ -23,6 +28,8 @@ import { MemoryMetadataLog } from './memory-metadata-log.ts'
 
 export const sessionTimeoutMs = 9_000
 export const clusterId = 'test-cluster'
+
+type Uncorrelated<R> = R extends unknown ? Omit<R, 'correlationId'> : never
 
 /** An incarnation id that tells broker and life apart. */
 export function incarnation(broker: number, life = 1): string {
@@ -45,21 +52,42 @@ export function topicIdOf(number: number): string {
 export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
   readonly clock = new ManualClock()
   readonly log: L
-  readonly controller: Controller
+  controller: Controller
   /** What others than connection 0 were told, in order. */
   told: [number, ControllerResponse][] = []
+  readonly #config: Partial<ControllerConfig>
   #topics = 0
   #correlation = 0
 
-  constructor(log: L = new MemoryMetadataLog() as never, partitionsMax = 1_000) {
+  constructor(
+    log: L = new MemoryMetadataLog() as never,
+    partitionsMax = 1_000,
+    config: Partial<ControllerConfig> = {},
+  ) {
     this.log = log
-    this.controller = new Controller({
-      log,
+    this.#config = { brokerSessionTimeoutMs: sessionTimeoutMs, partitionsMax, ...config }
+    this.controller = this.#open()
+  }
+
+  /** Another controller over the same log, as after the end of the first. */
+  restart(): void {
+    this.controller = this.#open()
+  }
+
+  #open(): Controller {
+    return new Controller({
+      log: this.log,
       clock: this.clock,
       clusterId,
-      config: { brokerSessionTimeoutMs: sessionTimeoutMs, partitionsMax },
+      config: this.#config,
       newTopicId: () => topicIdOf(++this.#topics),
     })
+  }
+
+  /** Without eligible leader replicas, as before KIP-966. */
+  static withoutEligible(): ControllerHarness {
+    const log = new MemoryMetadataLog()
+    return new ControllerHarness(log, 1_000, { eligibleLeaderReplicasVersion: 0 })
   }
 
   get image(): MetadataImage {
@@ -177,6 +205,53 @@ export class ControllerHarness<L extends MetadataLogPort = MemoryMetadataLog> {
     }
   }
 
+  /** Sends a request of an administrator. */
+  administer(request: Uncorrelated<AdminRequest>): AdminResponse {
+    return this.ask({ ...request, correlationId: ++this.#correlation }) as AdminResponse
+  }
+
+  /** Asks for elections and returns the error of each partition. */
+  elect(
+    election: 'preferred' | 'unclean',
+    ...partitions: readonly (readonly [string, number])[]
+  ): string[] {
+    const named = partitions.map(([topic, partition]) => ({ topic, partition }))
+    const { error, results } = this.administer({
+      type: 'electLeaders',
+      election,
+      partitions: named,
+    })
+    expect(error).toBe('NONE')
+    return results.map((each) => each.error)
+  }
+
+  /** Asks for one move, or with null for its end, and returns the error. */
+  reassign(topic: string, partition: number, replicas: readonly number[] | null): string {
+    const { error, results } = this.administer({
+      type: 'alterReassignments',
+      partitions: [{ topic, partition, replicas: replicas as readonly BrokerId[] | null }],
+    })
+    expect(error).toBe('NONE')
+    expect(results).toHaveLength(1)
+    return results[0].error
+  }
+
+  configure(topic: string | undefined, changes: Readonly<Record<string, string | null>>): string {
+    return this.administer({ type: 'alterConfigs', topic, changes }).error
+  }
+
+  /** In-sync and eligible replicas, and the last known leader. */
+  eligible(index: number): { leader: number; isr: unknown; elr: unknown; lastKnown: unknown } {
+    const { leader, inSyncReplicas, eligibleLeaderReplicas, lastKnownLeader } =
+      this.partition(index)
+    return {
+      leader,
+      isr: inSyncReplicas,
+      elr: eligibleLeaderReplicas,
+      lastKnown: lastKnownLeader,
+    }
+  }
+
   /**
    * Lets the sessions of these brokers end while the others keep theirs; returns how many steps
    * fenced.
@@ -223,13 +298,15 @@ export function contentsOf(image: MetadataImage): unknown {
     partitionIndexesEnd: image.partitionIndexesEnd,
     partitions,
     brokers: image.brokers(),
-    registrationOffsets: image.brokers().map(({ brokerId }) => image.registrationOffset(brokerId)),
     topics: Array.from(image.topics(), (topic) => ({
       topicId: topic.topicId,
       name: topic.name,
       partitions: [...topic.partitions],
       config: [...image.config(2, topic.name)],
     })),
-    metadataVersion: image.featureLevel('metadata.version'),
+    features: ['metadata.version', 'eligible.leader.replicas.version'].map((name) =>
+      image.featureLevel(name),
+    ),
+    defaults: [...image.config(4, '')],
   }
 }

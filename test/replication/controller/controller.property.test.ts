@@ -1,239 +1,218 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { partitionIndex } from '../../../src/ids.ts'
-import type { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
+import { describe, expect, it } from 'vitest'
+import { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
+import type { ControllerResponse } from '../../../src/replication/messages.ts'
 import { leaderNone, type PartitionRegistration } from '../../../src/replication/registration.ts'
-import {
-  ControllerHarness,
-  contentsOf,
-  incarnation,
-  sessionTimeoutMs,
-} from './controller-harness.ts'
+import { CommandRun, command } from './controller-commands.ts'
+import { type ControllerHarness, contentsOf } from './controller-harness.ts'
 
-const brokers = [1, 2, 3, 4]
+const subscriber = 7
 
-const broker = fc.constantFrom(...brokers)
-const someBrokers = fc.shuffledSubarray(brokers, { minLength: 1 })
+/** Follows the metadata as a broker does. */
+class Follower {
+  readonly image = new MetadataImage()
+  snapshots = 0
 
-type Command =
-  | { kind: 'register'; broker: number; ended: boolean; renewed: boolean }
-  | { kind: 'heartbeat'; broker: number; behind: number; wantFence: boolean; wantShutDown: boolean }
-  | { kind: 'pass'; ms: number }
-  | { kind: 'step' }
-  | { kind: 'create'; replicas: number[]; count: number; unclean: boolean }
-  | { kind: 'propose'; picks: Pick[]; asLeader: boolean; sender: number }
-  | { kind: 'again' }
+  constructor(harness: ControllerHarness) {
+    this.subscribe(harness)
+  }
 
-interface Pick {
-  partition: number
-  members: number[]
-  leaderEpochSkew: number
-  partitionEpochSkew: number
-  recovering: boolean
-}
+  /** What an earlier connection had to say is lost with it. */
+  subscribe(harness: ControllerHarness): void {
+    harness.told = []
+    harness.controller.handle(subscriber, {
+      type: 'subscribeMetadata',
+      fromOffset: this.image.endOffset,
+    })
+  }
 
-const skew = fc.oneof(
-  { weight: 6, arbitrary: fc.constant(0) },
-  { weight: 1, arbitrary: fc.integer({ min: -2, max: 1 }) },
-)
-
-const pick: fc.Arbitrary<Pick> = fc.record({
-  partition: fc.nat(9),
-  members: someBrokers,
-  leaderEpochSkew: skew,
-  partitionEpochSkew: skew,
-  recovering: fc.constantFrom(false, false, false, true),
-})
-
-const command: fc.Arbitrary<Command> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('register' as const),
-      broker,
-      ended: fc.boolean(),
-      renewed: fc.boolean(),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('heartbeat' as const),
-      broker,
-      behind: fc.constantFrom(0, 0, 0, 1, 50),
-      wantFence: fc.constantFrom(false, false, false, true),
-      wantShutDown: fc.constantFrom(false, false, false, false, true),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('pass' as const),
-      ms: fc.constantFrom(1, 3_000, sessionTimeoutMs, sessionTimeoutMs + 1),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('step' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('create' as const),
-      replicas: someBrokers,
-      count: fc.integer({ min: 1, max: 3 }),
-      unclean: fc.boolean(),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('propose' as const),
-      picks: fc.array(pick, { minLength: 1, maxLength: 4 }),
-      asLeader: fc.constantFrom(true, true, true, false),
-      sender: broker,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const) }) },
-)
-
-class Run {
-  readonly harness = new ControllerHarness().start(...brokers)
-  readonly #lives = new Map(brokers.map((each) => [each, 1]))
-  #topics = 0
-  #last: Parameters<ControllerHarness['propose']> | undefined
-
-  do(command: Command): void {
-    const { harness } = this
-    switch (command.kind) {
-      case 'register': {
-        const life = (this.#lives.get(command.broker) ?? 0) + (command.renewed ? 1 : 0)
-        const { error } = harness.register(command.broker, {
-          incarnationId: incarnation(command.broker, life),
-          previousIncarnationEnded: command.ended,
-        })
-        if (error === 'NONE') this.#lives.set(command.broker, life)
-        break
-      }
-      case 'heartbeat':
-        harness.heartbeat(command.broker, {
-          metadataOffset: harness.image.endOffset - command.behind,
-          wantFence: command.wantFence,
-          wantShutDown: command.wantShutDown,
-        })
-        break
-      case 'pass':
-        harness.clock.advance(command.ms)
-        break
-      case 'step':
-        harness.controller.step(harness.clock.nowMs())
-        break
-      case 'create':
-        harness.createTopic(
-          `topic-${++this.#topics}`,
-          Array.from({ length: command.count }, () => command.replicas),
-          command.unclean ? { 'unclean.leader.election.enable': 'true' } : {},
-        )
-        break
-      case 'propose':
-        this.#propose(command)
-        break
-      case 'again':
-        if (this.#last !== undefined) harness.propose(...this.#last)
+  catchUp(harness: ControllerHarness): void {
+    harness.controller.takeOutgoing((connection, response) =>
+      harness.told.push([connection, response]),
+    )
+    for (const [connection, response] of harness.told.splice(0)) {
+      if (connection === subscriber) this.#take(response)
     }
   }
 
-  #propose({ picks, asLeader, sender }: Extract<Command, { kind: 'propose' }>): void {
-    const { harness } = this
-    const { partitionIndexesEnd } = harness.image
-    if (partitionIndexesEnd === 0) return
-    const items = picks.map((each) => {
-      const item = harness.item(each.partition % partitionIndexesEnd, each.members)
-      return {
-        ...item,
-        leaderEpoch: item.leaderEpoch + each.leaderEpochSkew,
-        partitionEpoch: item.partitionEpoch + each.partitionEpochSkew,
-        leaderRecoveryState: each.recovering ? ('recovering' as const) : ('recovered' as const),
-      }
-    })
-    const leader = harness.partition(items[0].partition).leader as number
-    this.#last = [asLeader && leader !== leaderNone ? leader : sender, items]
-    harness.propose(...this.#last)
+  #take(response: ControllerResponse): void {
+    if (response.type === 'metadataSnapshot') {
+      this.image.load(response.records, response.endOffset)
+      this.snapshots++
+    } else if (response.type === 'metadataUpdate') {
+      this.image.replayAll(response.baseOffset, response.records)
+    }
   }
 }
 
-it('whatever is asked: invariants hold, and the log replays to the image', () => {
-  const reached = { changes: 0, leaderless: 0, unclean: 0 }
-  fc.assert(
-    fc.property(fc.array(command, { minLength: 5, maxLength: 60 }), (commands) => {
-      const run = new Run()
-      run.do({ kind: 'create', replicas: [1, 2, 3], count: 2, unclean: false })
-      run.do({ kind: 'create', replicas: [2, 3], count: 3, unclean: true })
-      run.do({ kind: 'create', replicas: [4, 1], count: 3, unclean: true })
-      const { harness } = run
-      let before = snapshot(harness)
-      for (const each of commands) {
-        run.do(each)
-        const after = snapshot(harness)
-        checkPartitions(harness)
-        reached.changes += checkEpochs(before, after)
-        reached.leaderless += after.filter(({ leader }) => leader === leaderNone).length
-        reached.unclean += after.filter((p) => p.leaderRecoveryState === 'recovering').length
-        before = after
-      }
-      const restarted = new ControllerHarness(harness.log)
-      expect(contentsOf(restarted.image)).toEqual(contentsOf(harness.image))
-    }),
-    { numRuns: 150 },
-  )
-  // Otherwise the commands would show nothing.
-  expect(reached.changes).toBeGreaterThan(200)
-  expect(reached.leaderless).toBeGreaterThan(0)
-  expect(reached.unclean).toBeGreaterThan(0)
-})
+type Registrations = ReadonlyMap<number, PartitionRegistration>
 
-function snapshot({ image }: ControllerHarness) {
-  return Array.from({ length: image.partitionIndexesEnd }, (_, index) => {
-    const registration = image.partition(partitionIndex(index))
-    return registration!
-  })
+function registrationsOf({ image }: ControllerHarness): Registrations {
+  const found = new Map<number, PartitionRegistration>()
+  image.forEachPartition((registration) => found.set(registration.index, registration))
+  return found
 }
 
-function checkPartitions({ image }: ControllerHarness): void {
-  image.forEachPartition((registration) => {
-    const fault = faultOf(registration, image)
-    if (fault !== undefined) throw new Error(`${fault}: ${JSON.stringify(registration)}`)
+describe.each([
+  ['with eligible leader replicas', true],
+  ['without', false],
+])('%s, whatever is asked', (_, keepsEligible) => {
+  it('invariants hold; log, snapshots and subscribers tell the same', () => {
+    const reached = { changes: 0, leaderless: 0, unclean: 0, eligible: 0, moves: 0, clean: 0 }
+    fc.assert(
+      fc.property(fc.array(command, { minLength: 5, maxLength: 60 }), (commands) => {
+        const run = new CommandRun(keepsEligible)
+        const { harness } = run
+        harness.log.snapshotRecordsMax = 25
+        const follower = new Follower(harness)
+        const committed = new CommittedModel(run)
+        harness.createTopic(
+          'a',
+          [
+            [1, 2, 3],
+            [2, 3, 1],
+          ],
+          { 'min.insync.replicas': '2' },
+        )
+        harness.createTopic(
+          'b',
+          [
+            [2, 3],
+            [4, 1],
+          ],
+          { 'unclean.leader.election.enable': 'true' },
+        )
+        let before = registrationsOf(harness)
+        for (const each of commands) {
+          run.do(each)
+          if (each.kind === 'restart') follower.subscribe(harness)
+          follower.catchUp(harness)
+          expect(contentsOf(follower.image)).toEqual(contentsOf(harness.image))
+          const after = registrationsOf(harness)
+          for (const registration of after.values()) {
+            const fault = faultOf(registration, run, keepsEligible)
+            if (fault !== undefined) throw new Error(`${fault}: ${JSON.stringify(registration)}`)
+            count(reached, registration)
+          }
+          reached.changes += checkEpochs(before, after)
+          if (keepsEligible) reached.clean += committed.check(before, after)
+          before = after
+        }
+        const late = new Follower(harness)
+        late.catchUp(harness)
+        expect(contentsOf(late.image)).toEqual(contentsOf(harness.image))
+        const live = contentsOf(harness.image)
+        harness.restart()
+        expect(contentsOf(harness.image)).toEqual(live)
+      }),
+      { numRuns: 150 },
+    )
+    // Otherwise the commands would show nothing.
+    expect(reached.changes).toBeGreaterThan(200)
+    expect(reached.leaderless).toBeGreaterThan(0)
+    expect(reached.unclean).toBeGreaterThan(0)
+    expect(reached.moves).toBeGreaterThan(0)
+    expect(reached.eligible > 0).toBe(keepsEligible)
+    expect(reached.clean > 20).toBe(keepsEligible)
   })
+})
+
+function count(
+  reached: { leaderless: number; unclean: number; eligible: number; moves: number },
+  registration: PartitionRegistration,
+): void {
+  if (registration.leader === leaderNone) reached.leaderless++
+  if (registration.leaderRecoveryState === 'recovering') reached.unclean++
+  if (registration.eligibleLeaderReplicas.length > 0) reached.eligible++
+  if (registration.addingReplicas.length > 0) reached.moves++
+}
+
+/**
+ * Who has all that is committed: whoever is in sync when the high watermark moves, and joins later;
+ * not who lost what it hadn't flushed. A clean election must choose among them.
+ */
+class CommittedModel {
+  readonly #run: CommandRun
+  readonly #whole = new Map<number, Set<number>>()
+
+  constructor(run: CommandRun) {
+    this.#run = run
+  }
+
+  /** @returns how many clean elections it has judged */
+  check(before: Registrations, after: Registrations): number {
+    const { uncleanBroker, advanced, isProposal } = this.#run
+    for (const whole of this.#whole.values()) whole.delete(uncleanBroker)
+    let elections = 0
+    for (const [index, is] of after) {
+      const was = before.get(index)
+      const whole = this.#whole.get(index) ?? new Set(is.inSyncReplicas)
+      this.#whole.set(index, whole)
+      // A leader vouches for whom it proposes, even if that ends a move and so its leadership.
+      if (isProposal) for (const member of is.inSyncReplicas) whole.add(member)
+      if (was !== undefined && is.leader !== was.leader && is.leader !== leaderNone) {
+        const isUnclean = is.leaderRecoveryState === 'recovering'
+        if (isUnclean) whole.clear()
+        else {
+          elections++
+          if (!whole.has(is.leader)) {
+            throw new Error(
+              `${JSON.stringify(was)} elected ${JSON.stringify(is)}, whole: ${[...whole]}`,
+            )
+          }
+        }
+      }
+      // Whoever is taken in has all that its leader has.
+      if (is.leader !== leaderNone) for (const member of is.inSyncReplicas) whole.add(member)
+      if (advanced?.index === index) this.#whole.set(index, new Set(is.inSyncReplicas))
+    }
+    return elections
+  }
 }
 
 /** The named invariants of one partition. */
 function faultOf(
-  { replicas, inSyncReplicas: isr, leader, leaderRecoveryState }: PartitionRegistration,
-  image: MetadataImage,
+  registration: PartitionRegistration,
+  run: CommandRun,
+  keepsEligible: boolean,
 ): string | undefined {
-  if (isr.length === 0) return 'the ISR is empty'
-  if (new Set(isr).size !== isr.length) return 'a broker stands twice in the ISR'
-  if (!isr.every((member) => replicas.includes(member))) return 'the ISR is no subset'
+  const { replicas, inSyncReplicas: isr, eligibleLeaderReplicas: elr, leader } = registration
+  const { image } = run.harness
+  const { addingReplicas, removingReplicas, lastKnownLeader } = registration
+  if (new Set([...isr, ...elr]).size !== isr.length + elr.length) return 'a broker stands twice'
+  const named = [...isr, ...elr, ...addingReplicas, ...removingReplicas]
+  if (!named.every((member) => replicas.includes(member))) return 'a stranger'
+  if (elr.length > 0 && isr.length >= run.minInSync(registration)) return 'eligible beside enough'
+  if (isr.length === 0 && !keepsEligible) return 'the ISR is empty'
   if (leader === leaderNone) {
-    return isr.some((member) => image.isActive(member)) ? 'somebody in sync could lead' : undefined
+    const couldLead = (isr.length > 0 ? isr : elr).some((member) => image.isActive(member))
+    if (couldLead) return 'somebody could lead'
+    const allowed = image.topicConfig(registration.topic, 'unclean.leader.election.enable')
+    const isThere = replicas.some((member) => image.isActive(member))
+    return allowed === 'true' && isThere ? 'somebody could lead uncleanly' : undefined
   }
   if (!isr.includes(leader)) return 'the leader is not in sync'
+  if (lastKnownLeader.length > 0) return 'a last leader beside a leader'
   // Whoever may not lead was fenced or is leaving, and left the ISR by that.
   if (!isr.every((member) => image.isActive(member))) return 'somebody in sync is not active'
-  if (leaderRecoveryState === 'recovering' && isr.length > 1) return 'recovering, and not alone'
-  return undefined
+  const isRecovering = registration.leaderRecoveryState === 'recovering'
+  return isRecovering && isr.length > 1 ? 'recovering, and not alone' : undefined
 }
 
-function checkEpochs(
-  before: ReturnType<typeof snapshot>,
-  after: ReturnType<typeof snapshot>,
-): number {
+function checkEpochs(before: Registrations, after: Registrations): number {
   let changes = 0
-  for (let index = 0; index < before.length; index++) {
-    const [was, is] = [before[index], after[index]]
-    if (was === is) continue
+  for (const [index, was] of before) {
+    const is = after.get(index)
+    if (is === undefined || was === is) continue
     changes++
+    const isDropped = was.replicas.some((replica) => !is.replicas.includes(replica))
+    const mustRise = is.leader !== was.leader || isDropped
+    // A restart makes equal registrations anew.
     const grow =
-      is.partitionEpoch > was.partitionEpoch &&
+      is.partitionEpoch >= was.partitionEpoch &&
       is.leaderEpoch >= was.leaderEpoch &&
-      (is.leader === was.leader || is.leaderEpoch > was.leaderEpoch)
+      is.leaderEpoch - was.leaderEpoch <= is.partitionEpoch - was.partitionEpoch &&
+      (!mustRise || is.leaderEpoch > was.leaderEpoch)
     if (!grow) throw new Error(`epochs: ${JSON.stringify(was)} became ${JSON.stringify(is)}`)
   }
   return changes

@@ -10,6 +10,8 @@ function elect(type: ElectionType, leader: number, isr: number[], alive: number[
     type,
     replicas: [2, 1, 3] as BrokerId[],
     inSyncReplicas: isr as BrokerId[],
+    eligibleLeaderReplicas: [],
+    lastKnownLeader: [],
     leader: leader as BrokerId,
     mayLead: (broker) => alive.includes(broker),
   })

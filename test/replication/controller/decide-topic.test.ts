@@ -40,10 +40,10 @@ describe('creating a topic', () => {
   })
 
   it('its settings are in the image', () => {
-    const harness = new ControllerHarness().start(1)
-    harness.createTopic('t', [[1]], { 'min.insync.replicas': '2', 'retention.ms': '-1' })
+    const harness = new ControllerHarness().start(1, 2)
+    harness.createTopic('t', [[1, 2]], { 'min.insync.replicas': '2', 'segment.ms': '5000' })
     expect(harness.image.topicConfig('t', 'min.insync.replicas')).toBe('2')
-    expect(harness.image.topicConfig('t', 'retention.ms')).toBe('-1')
+    expect(harness.image.topicConfig('t', 'segment.ms')).toBe('5000')
     expect(harness.image.topicConfig('t', 'segment.bytes')).toBeUndefined()
   })
 
@@ -100,6 +100,7 @@ describe('creating a topic', () => {
     const harness = new ControllerHarness().start(1)
     const response = harness.createTopic('t', [[1]], { [name]: value })
     expect(response.error).toBe('INVALID_CONFIG')
-    expect(response.detail).toContain(`${name} '${value}'`)
+    expect(response.detail).toContain(name)
+    expect(response.detail).toContain(value)
   })
 })

@@ -151,7 +151,7 @@ describe('metadata log on disk', () => {
     const memory = batchMemory(new ArrayBuffer(1024))
     const encoder = new BatchEncoder()
     encoder.begin(memory, 0, 1024, { compression: 'none' })
-    encoder.tryAppend({ key: null, value: Buffer.from('hello'), timestampMs: 0 })
+    encoder.tryAppend({ key: null, value: Buffer.from([1, 20, 0, 9]), timestampMs: 0 })
     encoder.finish()
     foreign.append({ memory, positions: new Int32Array(1), count: 1 }, 1)
     foreign.close()
