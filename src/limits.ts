@@ -36,6 +36,9 @@ export const limits = {
   followerRoundBytesMax: 2 * MiB,
   catchUpReadBytesDefault: 1 * MiB,
 
+  /** Logs of a broker that have rolled segments on their way to disk at the same time. */
+  backgroundFlushesMax: 64,
+
   /** Open segment files a broker thread keeps at most; the least recently used are closed. */
   openFilesPerBrokerMax: 6_000,
   /** Pages of sealed segments' index files that a thread keeps for lookups. */

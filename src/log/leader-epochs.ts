@@ -40,6 +40,8 @@ export class LeaderEpochs {
   /** Kept beside the entries: the append path compares it for each batch. */
   #latest: number
   #needsFlush = false
+  /** Rises with each change, so that a sync elsewhere knows whether it covered the last. */
+  #version = 0
 
   private constructor(file: string, fs: FileSystem, entries: LeaderEpochEntry[]) {
     this.#file = file
@@ -146,10 +148,20 @@ export class LeaderEpochs {
     this.#needsFlush = false
   }
 
+  /** The file and its version, if it must be synced; for somebody who does that elsewhere. */
+  unflushed(): { readonly file: string; readonly version: number } | undefined {
+    return this.#needsFlush ? { file: this.#file, version: this.#version } : undefined
+  }
+
+  markFlushed(version: number): void {
+    if (this.#version === version) this.#needsFlush = false
+  }
+
   #replace(entries: LeaderEpochEntry[]): void {
     this.#entries = entries
     this.#latest = entries.at(-1)?.leaderEpoch ?? -1
     this.#needsFlush = true
+    this.#version += 1
     this.#write(false)
   }
 

@@ -4,6 +4,7 @@
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
 import { isTidemarkError } from '../errors.ts'
+import type { BackgroundFlush } from './background-flush.ts'
 import { leaderEpochFileName } from './file-names.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 import { LeaderEpochs } from './leader-epochs.ts'
@@ -30,6 +31,10 @@ export interface LogOptions {
   /** Shared by all logs of a thread; own ones otherwise. */
   readonly files?: OpenFiles
   readonly fs?: FileSystem
+  /** With the flush policy `batch`: appends don't sync, the owner calls `commit` after them. */
+  readonly groupCommit?: boolean
+  /** Syncs rolled segments while the log goes on. Without it they wait for the next flush. */
+  readonly backgroundFlush?: BackgroundFlush
   /** Whether the last owner ended properly, or recovery has run since. */
   readonly cleanShutdown: boolean
   /**

@@ -12,9 +12,11 @@
 import type { Clock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
 import { checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
+import type { BackgroundFlush, SyncOutcome, SyncRequest } from './background-flush.ts'
 import type { BatchMemory, BatchRun } from './batch-memory.ts'
 import type { EpochEnd, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
+import { LogFlush } from './log-flush.ts'
 import { type LogOptions, openLogFiles } from './log-opening.ts'
 import { LogTail } from './log-tail.ts'
 import type { OpenFiles } from './open-files.ts'
@@ -24,6 +26,7 @@ import { dropExpired, type RetentionNow, requestedLogStart } from './retention/l
 import type { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 import { findNewest, findTimestamp, type TimestampOffset } from './timestamp-lookup.ts'
+import { WritingLife } from './writing-life.ts'
 
 export class PartitionLog {
   readonly directory: string
@@ -38,15 +41,16 @@ export class PartitionLog {
   readonly #ownsFiles: boolean
   readonly #row: SegmentRow
   readonly #tail: LogTail
+  readonly #life: WritingLife
+  readonly #flush: LogFlush
+  readonly #background: BackgroundFlush | undefined
+  readonly #groupCommit: boolean
   #logStartOffset: number
-  #recoveryPoint: number
-  #lastFlushMs: number
-  #failure: TidemarkError | undefined = undefined
-  #closed = false
 
   private constructor(options: LogOptions) {
     const opened = openLogFiles(options)
     this.directory = options.directory
+    this.#life = new WritingLife(options.directory)
     this.topic = options.topic
     this.partition = options.partition
     this.config = options.config
@@ -59,8 +63,10 @@ export class PartitionLog {
     this.#logStartOffset = opened.logStartOffset
     const { row, leaderEpochs, logEndOffset } = opened
     this.#tail = new LogTail({ config: options.config, row, leaderEpochs, logEndOffset })
-    this.#recoveryPoint = opened.recoveryPoint
-    this.#lastFlushMs = options.clock.nowMs()
+    const nowMs = options.clock.nowMs()
+    this.#flush = new LogFlush({ ...opened, config: options.config, nowMs })
+    this.#background = options.backgroundFlush
+    this.#groupCommit = options.groupCommit === true
   }
 
   /**
@@ -86,7 +92,7 @@ export class PartitionLog {
 
   /** Everything below is on disk for certain. */
   get recoveryPoint(): number {
-    return this.#recoveryPoint
+    return this.#flush.recoveryPoint
   }
 
   get sizeBytes(): number {
@@ -105,7 +111,7 @@ export class PartitionLog {
 
   /** Why the log takes no more appends; undefined as long as it does. */
   get failure(): TidemarkError | undefined {
-    return this.#failure
+    return this.#life.failure
   }
 
   /**
@@ -116,7 +122,7 @@ export class PartitionLog {
    *   FENCED_LEADER_EPOCH for an epoch below the log's latest, KAFKA_STORAGE_ERROR
    */
   append(run: BatchRun, leaderEpoch: number): void {
-    this.#assertWritable()
+    this.#life.assertWritable()
     checkLeaderRun(run, this.config, leaderEpoch, this.leaderEpochs.latest)
     this.#tail.stamp(run, leaderEpoch)
     this.#write(run)
@@ -130,7 +136,7 @@ export class PartitionLog {
    *   FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR
    */
   appendReplicated(run: BatchRun): void {
-    this.#assertWritable()
+    this.#life.assertWritable()
     checkReplicatedRun(run, this.config, this.#tail.logEndOffset, this.leaderEpochs.latest)
     this.#write(run)
   }
@@ -150,7 +156,7 @@ export class PartitionLog {
     target: BatchMemory,
     targetPosition: number,
   ): number {
-    if (this.#closed) throw closedError(this.directory)
+    this.#life.assertOpen()
     if (!(offset >= this.#logStartOffset && offset <= this.#tail.logEndOffset)) {
       throw new TidemarkError(
         'OFFSET_OUT_OF_RANGE',
@@ -172,7 +178,7 @@ export class PartitionLog {
    * @throws {TidemarkError} INVALID_ARGUMENT; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
   offsetForTimestamp(timestampMs: number): TimestampOffset | undefined {
-    if (this.#closed) throw closedError(this.directory)
+    this.#life.assertOpen()
     return findTimestamp(this.#row.segments, { timestampMs, startOffset: this.#logStartOffset })
   }
 
@@ -182,7 +188,7 @@ export class PartitionLog {
    * @throws {TidemarkError} CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
   maxTimestampOffset(): TimestampOffset | undefined {
-    if (this.#closed) throw closedError(this.directory)
+    this.#life.assertOpen()
     return findNewest(this.#row.segments, this.#logStartOffset)
   }
 
@@ -205,21 +211,21 @@ export class PartitionLog {
    */
   truncateTo(offset: number): boolean {
     this.#assertOffset(offset)
-    this.#assertWritable()
+    this.#life.assertWritable()
     if (offset >= this.#tail.logEndOffset) {
       // KAFKA-10706: an epoch that began here without a record must go, or it diverges for ever.
-      this.#guarded(() => this.leaderEpochs.truncateFromEnd(this.#tail.logEndOffset))
+      this.#life.guard(() => this.leaderEpochs.truncateFromEnd(this.#tail.logEndOffset))
       return false
     }
     if (offset < this.#row.firstBaseOffset) {
       this.truncateFullyAndStartAt(offset)
       return true
     }
-    const isOnDisk = offset < this.#recoveryPoint
-    this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
-    this.#guarded(() => {
+    const isOnDisk = offset < this.recoveryPoint
+    this.#flush.lower(offset)
+    this.#life.guard(() => {
       this.#tail.dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
-      this.#recoveryPoint = Math.min(this.#recoveryPoint, this.#tail.dataEndOffset)
+      this.#flush.lower(this.#tail.dataEndOffset)
       this.leaderEpochs.truncateFromEnd(offset)
     })
     this.#tail.logEndOffset = offset
@@ -230,10 +236,10 @@ export class PartitionLog {
   /** Drops everything; the next record gets `offset`. As to the checkpoint see `truncateTo`. */
   truncateFullyAndStartAt(offset: number): void {
     this.#assertOffset(offset)
-    this.#assertWritable()
-    const isOnDisk = this.#row.firstBaseOffset < this.#recoveryPoint
-    this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
-    this.#guarded(() => {
+    this.#life.assertWritable()
+    const isOnDisk = this.#row.firstBaseOffset < this.recoveryPoint
+    this.#flush.restart(offset)
+    this.#life.guard(() => {
       this.#row.restartAt(offset, isOnDisk)
       this.#tail.dataEndOffset = offset
       this.leaderEpochs.clear()
@@ -251,7 +257,7 @@ export class PartitionLog {
       )
     }
     if (offset <= this.#logStartOffset) return false
-    this.#guarded(() => this.leaderEpochs.truncateFromStart(offset))
+    this.#life.guard(() => this.leaderEpochs.truncateFromStart(offset))
     this.#logStartOffset = offset
     return true
   }
@@ -263,10 +269,10 @@ export class PartitionLog {
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
    */
   deleteOldSegments(now: RetentionNow): number {
-    this.#assertWritable()
+    this.#life.assertWritable()
     const { logStartOffset, logEndOffset } = this
     const range = { logStartOffset, logEndOffset, dataEndOffset: this.#tail.dataEndOffset }
-    return this.#guarded(() =>
+    return this.#life.guard(() =>
       dropExpired(this.#row, range, now, (start) => this.advanceLogStart(start)),
     )
   }
@@ -278,7 +284,7 @@ export class PartitionLog {
    * @throws {TidemarkError} OFFSET_OUT_OF_RANGE above the high watermark; KAFKA_STORAGE_ERROR
    */
   deleteRecordsBefore(offset: number, highWatermark: number): number {
-    this.#assertWritable()
+    this.#life.assertWritable()
     this.advanceLogStart(requestedLogStart(offset, highWatermark))
     return this.#logStartOffset
   }
@@ -290,25 +296,53 @@ export class PartitionLog {
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
    */
   flush(): void {
-    this.#assertWritable()
-    this.#guarded(() => {
-      this.#row.sync()
-      // Before the recovery point rises: below it nobody restores epochs from the batches.
-      this.leaderEpochs.flush()
-    })
-    this.#recoveryPoint = this.#tail.dataEndOffset
-    this.#lastFlushMs = this.#clock.nowMs()
+    this.#life.assertWritable()
+    this.#life.guard(() => this.#flush.sync(this.#tail.dataEndOffset, this.#clock.nowMs()))
   }
 
   /** Flushes if the policy is `interval` and it is time. Returns whether it did. */
   flushIfDue(nowMs: number): boolean {
-    const { flush } = this.config
-    if (flush.kind !== 'interval' || this.#recoveryPoint === this.#tail.dataEndOffset) return false
-    const elapsedMs = nowMs - this.#lastFlushMs
-    // Negative: the wall clock was put back; how long it has been isn't known.
-    if (this.#failure !== undefined || (elapsedMs >= 0 && elapsedMs < flush.ms)) return false
+    if (this.#life.failure !== undefined) return false
+    if (!this.#flush.isDue(this.#tail.dataEndOffset, nowMs)) return false
     this.flush()
     return true
+  }
+
+  /**
+   * For an owner that said `groupCommit`: makes durable what was appended since the last call, if
+   * the policy is `batch`. Nothing of it may be answered, or shown to anybody, before.
+   *
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
+   */
+  commit(): void {
+    if (this.config.flush.kind === 'batch') this.flush()
+  }
+
+  /** Whether rolled segments, or what else shouldn't wait for a flush, are not on disk. */
+  get wantsFlush(): boolean {
+    return this.#life.failure === undefined && this.#row.wantsPlan
+  }
+
+  /**
+   * What somebody else should sync, by path and in order, for all rolled segments to be on disk;
+   * `endFlush` must follow. undefined: nothing now.
+   */
+  beginFlush(): SyncRequest | undefined {
+    if (this.#life.isClosed || this.#life.failure !== undefined) return undefined
+    return this.#flush.begin(this.#tail.dataEndOffset)
+  }
+
+  /**
+   * How that sync ended: the recovery point rises to the end of what it covered, or `failure` says
+   * why the log takes no more appends. Never throws.
+   */
+  endFlush(outcome: SyncOutcome): void {
+    if (this.#life.isClosed) return
+    try {
+      this.#flush.end(outcome)
+    } catch (cause) {
+      this.#life.fail(cause)
+    }
   }
 
   /**
@@ -318,13 +352,13 @@ export class PartitionLog {
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; closed all the same, and not cleanly.
    */
   close(options: { readonly flush: boolean } = { flush: true }): void {
-    if (this.#closed) return
+    if (this.#life.isClosed) return
     try {
-      if (this.#failure !== undefined) return
-      this.#guarded(() => this.#row.active.seal(false))
+      if (this.#life.failure !== undefined) return
+      this.#life.guard(() => this.#row.active.seal(false))
       if (options.flush) this.flush()
     } finally {
-      this.#closed = true
+      this.#life.isClosed = true
       this.#row.closeFiles()
       if (this.#ownsFiles) this.#files.closeAll()
     }
@@ -335,40 +369,14 @@ export class PartitionLog {
     try {
       this.#tail.write(run)
     } catch (cause) {
-      throw this.#fail(cause)
+      throw this.#life.fail(cause)
     }
-    if (this.config.flush.kind === 'batch') this.flush()
-  }
-
-  #guarded<T>(action: () => T): T {
-    try {
-      return action()
-    } catch (cause) {
-      throw this.#fail(cause)
-    }
-  }
-
-  /** The first failure is the one that later callers are told. */
-  #fail(cause: unknown): TidemarkError {
-    const error = storageError('disk failure in log', this.directory, cause)
-    this.#failure ??= error
-    return error
+    if (!this.#groupCommit) this.commit()
+    if (this.#background !== undefined && this.wantsFlush) this.#background.want(this)
   }
 
   #assertOffset(offset: number): void {
     if (Number.isSafeInteger(offset) && offset >= 0) return
     throw new TidemarkError('INVALID_ARGUMENT', `cannot truncate to offset ${offset}`)
   }
-
-  #assertWritable(): void {
-    if (this.#closed) throw closedError(this.directory)
-    const cause = this.#failure
-    if (cause === undefined) return
-    const detail = `log ${this.directory} takes no appends after a failure: ${cause.message}`
-    throw new TidemarkError('KAFKA_STORAGE_ERROR', { detail, cause })
-  }
-}
-
-function closedError(directory: string): TidemarkError {
-  return new TidemarkError('BROKER_CLOSED', `log ${directory} is closed`)
 }

@@ -12,6 +12,7 @@ import { type DoomedFiles, doomSegment } from './retention/doomed-files.ts'
 import { expiredSegmentCount, type RetentionBounds } from './retention/retention-rules.ts'
 import { Segment } from './segment.ts'
 import { floorSegmentIndex } from './segment-files.ts'
+import type { SyncPlan } from './sync-plan.ts'
 
 export interface SegmentRowOptions {
   readonly directory: string
@@ -38,8 +39,12 @@ export class SegmentRow {
   #firstDirty = true
   /** Batches were cut off that the disk may still have. */
   #cutDirty = false
+  /** A segment was completed since the last plan. */
+  #hasRolled = false
+  /** What is being synced elsewhere; until that has ended a sync of ours covers it too. */
+  #plan: SyncPlan | undefined = undefined
   /** Made at the first read: most logs of a follower are never read by their owner. */
-  #plan: ReadPlan | undefined = undefined
+  #readPlan: ReadPlan | undefined = undefined
   readonly #answer = (request: ReadRequest): number => this.#do(request)
 
   constructor(options: SegmentRowOptions) {
@@ -101,7 +106,8 @@ export class SegmentRow {
   roll(baseOffset: number): void {
     const { files, directory, clock } = this.#options
     this.#active.seal(true)
-    if (this.#cutDirty) this.sync()
+    this.#hasRolled = true
+    if (this.#cutDirty || this.#plan?.hasCut === true) this.sync()
     if (this.#firstDirty) files.fs.syncDirectory(directory)
     this.#firstDirty = false
     this.#sealedBytes += this.#active.sizeBytes
@@ -115,8 +121,8 @@ export class SegmentRow {
   }
 
   read(range: ReadRange): number {
-    this.#plan ??= new ReadPlan()
-    return runNow(this.#plan.read(range), this.#answer)
+    this.#readPlan ??= new ReadPlan()
+    return runNow(this.#readPlan.read(range), this.#answer)
   }
 
   /**
@@ -125,7 +131,7 @@ export class SegmentRow {
    * Returns where the data ends now.
    */
   truncateTo(offset: number, isOnDisk: boolean): number {
-    this.#plan = undefined
+    this.#readPlan = undefined
     this.#removeFrom(floorSegmentIndex(this.#segments, offset) + 1, isOnDisk)
     this.#active = this.#segments.at(-1)!
     this.#cutDirty = true
@@ -137,7 +143,7 @@ export class SegmentRow {
 
   restartAt(offset: number, isOnDisk = true): void {
     const { files, directory, clock } = this.#options
-    this.#plan = undefined
+    this.#readPlan = undefined
     this.#removeFrom(0, isOnDisk)
     // As when a truncation is followed by a roll.
     files.fs.syncDirectory(directory)
@@ -151,17 +157,62 @@ export class SegmentRow {
 
   /** Data in order of offsets, so that what is on disk is a whole beginning; then the directory. */
   sync(): void {
-    const { files, directory } = this.#options
-    let first = this.#segments.length
-    while (first > 0 && this.#segments[first - 1].needsSync) first -= 1
+    const { fs } = this.#options.files
+    if (this.#plan !== undefined) this.#takeBack(this.#plan)
+    const first = this.#firstUnsynced()
     if (first === this.#segments.length && !this.#directoryDirty) return
     for (let at = first; at < this.#segments.length; at += 1) this.#segments[at].sync()
-    if (this.#directoryDirty || this.#entryDirty) files.fs.syncDirectory(directory)
-    if (this.#entryDirty) files.fs.syncDirectory(path.dirname(directory))
-    this.#directoryDirty = false
-    this.#entryDirty = false
+    for (const directory of this.#unsyncedDirectories()) fs.syncDirectory(directory)
+    this.#forgetDirectories()
     this.#firstDirty = false
-    this.#cutDirty = false
+  }
+
+  /**
+   * Whether somebody should make a plan: a segment is complete; a truncation isn't on disk; or the
+   * first segment nears its end and the roll would have to wait for the directory.
+   */
+  get wantsPlan(): boolean {
+    if (this.#plan !== undefined) return false
+    if (this.#hasRolled || this.#cutDirty) return true
+    return this.#firstDirty && 2 * this.#active.sizeBytes > this.#options.config.segmentBytes
+  }
+
+  /**
+   * What must be synced for all segments but the active one to be on disk; after a truncation the
+   * active one as well. `endPlan` must follow. undefined: nothing is, or a plan is under way.
+   */
+  planSync(dataEndOffset: number): SyncPlan | undefined {
+    if (this.#plan !== undefined) return undefined
+    this.#hasRolled = false
+    const hasCut = this.#cutDirty
+    const end = hasCut ? this.#segments.length : this.#segments.length - 1
+    const segments = this.#segments
+      .slice(this.#firstUnsynced(), end)
+      .map((segment) => ({ segment, sizeBytes: segment.sizeBytes }))
+    const directories = this.#unsyncedDirectories()
+    if (segments.length === 0 && directories.length === 0) return undefined
+    const files = segments.flatMap(({ segment }) => segment.unsyncedFiles())
+    const endOffset = hasCut ? dataEndOffset : this.#active.baseOffset
+    this.#forgetDirectories()
+    this.#plan = { segments, files, directories, endOffset, hasCut }
+    return this.#plan
+  }
+
+  /** `counts`: all of the plan is on disk and still belongs to the row. */
+  endPlan(counts: boolean): void {
+    const plan = this.#plan
+    this.#plan = undefined
+    if (plan === undefined) return
+    if (!counts) {
+      this.#takeBack(plan)
+      return
+    }
+    for (const { segment, sizeBytes } of plan.segments) segment.markSynced(sizeBytes)
+    if (plan.directories.length > 0) this.#firstDirty = false
+  }
+
+  has(segment: Segment): boolean {
+    return this.#segments[floorSegmentIndex(this.#segments, segment.baseOffset)] === segment
   }
 
   closeFiles(): void {
@@ -177,9 +228,10 @@ export class SegmentRow {
   retireFirst(count: number, writtenStart: number): void {
     const { files, directory, clock, config, doomed } = this.#options
     const dueMs = clock.nowMs() + config.fileDeleteDelayMs
-    this.#plan = undefined
+    this.#readPlan = undefined
     for (let left = count; left > 0; left -= 1) {
-      if (this.#segments[1].baseOffset > writtenStart && this.#directoryDirty) {
+      const isUnsynced = this.#directoryDirty || this.#plan !== undefined
+      if (this.#segments[1].baseOffset > writtenStart && isUnsynced) {
         files.fs.syncDirectory(directory)
         this.#firstDirty = false
       }
@@ -202,6 +254,36 @@ export class SegmentRow {
       this.#directoryDirty = true
       if (inOrder) files.fs.syncDirectory(directory)
     }
+  }
+
+  /** All below it are on disk. An active segment that nothing was written to says nothing. */
+  #firstUnsynced(): number {
+    const last = this.#segments.length - 1
+    let first = last + 1
+    for (let at = last; at >= 0; at -= 1) {
+      if (this.#segments[at].needsSync) first = at
+      else if (at < last) break
+    }
+    return first
+  }
+
+  #unsyncedDirectories(): string[] {
+    const { directory } = this.#options
+    if (this.#entryDirty) return [directory, path.dirname(directory)]
+    return this.#directoryDirty ? [directory] : []
+  }
+
+  #forgetDirectories(): void {
+    this.#directoryDirty = false
+    this.#entryDirty = false
+    this.#cutDirty = false
+  }
+
+  /** What a plan has taken over is not on disk for certain. */
+  #takeBack({ directories, hasCut }: SyncPlan): void {
+    if (directories.length > 0) this.#directoryDirty = true
+    if (directories.length > 1) this.#entryDirty = true
+    if (hasCut) this.#cutDirty = true
   }
 
   #sumSealedBytes(): void {

@@ -19,6 +19,8 @@ import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.
 import type { TimeEntries } from './time-index.ts'
 
 const relativeOffsetMax = 0x7fff_ffff
+/** Files that must be on disk when the recovery point passes a segment, beside its data. */
+const syncedWithIndexes = [offsetIndexSuffix, timeIndexSuffix] as const
 const headerScratch = batchMemory(new ArrayBuffer(batchOverheadBytes))
 
 export interface SegmentPlace {
@@ -278,8 +280,23 @@ export class Segment {
     if (this.dirty) this.#files.fs.dataSync(this.fd)
     this.dirty = false
     if (!this.#indexDirty) return
-    this.#syncFile(offsetIndexSuffix)
-    this.#syncFile(timeIndexSuffix)
+    for (const suffix of syncedWithIndexes) this.#syncFile(suffix)
+    this.#indexDirty = false
+  }
+
+  /** What `sync` would sync, for somebody who does it elsewhere. */
+  unsyncedFiles(): string[] {
+    const files = this.dirty ? [this.file.path] : []
+    if (!this.#indexDirty) return files
+    return files.concat(
+      syncedWithIndexes.map((suffix) => segmentPath(this.#directory, this.baseOffset, suffix)),
+    )
+  }
+
+  /** All that `unsyncedFiles` told is on disk as it was at `sizeBytes`. */
+  markSynced(sizeBytes: number): void {
+    if (this.sizeBytes !== sizeBytes) return
+    this.dirty = false
     this.#indexDirty = false
   }
 

@@ -15,6 +15,7 @@ import type { BrokerNews } from './broker-news.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import type { ControllerHost } from './controller-host.ts'
+import { serveSyncs } from './file-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
 import { reportDeath } from './report-death.ts'
 import type { TaskPool } from './task-pool.ts'
@@ -165,6 +166,7 @@ export class BrokerHost {
     const { brokerId, clusterId, memory, config, directories, controller } = this.#options
     const { port, connection } = controller.connect(brokerId)
     const { port1, port2 } = new MessageChannel()
+    const syncs = new MessageChannel()
     const data: BrokerThreadData = {
       identity: {
         brokerId,
@@ -184,6 +186,7 @@ export class BrokerHost {
       directories,
       controllerPort: port,
       newsPort: port2,
+      syncPort: syncs.port2,
     }
     this.#connection = connection
     this.#stopped = undefined
@@ -195,10 +198,11 @@ export class BrokerHost {
     this.#board.setState(brokerId, brokerState.starting)
     const worker = new Worker(workerEntry(import.meta.url, `broker-thread${moduleSuffix}`), {
       workerData: data,
-      transferList: [port, port2],
+      transferList: [port, port2, syncs.port2],
       name: `tidemark-broker-${brokerId}`,
     })
     this.#worker = worker
+    serveSyncs(syncs.port1)
     this.#listen(worker, port1)
   }
 

@@ -16,6 +16,7 @@ import type { Clock } from '../clock.ts'
 import type { ClusterConfig } from '../config.ts'
 import { isTidemarkError, type TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
+import type { SyncPort } from '../log/background-flush.ts'
 import { type FileSystem, realFileSystem } from '../log/file-system.ts'
 import { OpenFiles } from '../log/open-files.ts'
 import { payloadCopies } from '../log/payload-copies.ts'
@@ -56,6 +57,8 @@ export interface BrokerNodeOptions {
   /** What the logs take for the time of day. Default: `clock`. */
   readonly wallClock?: Clock
   readonly fs?: FileSystem
+  /** Syncs rolled segments in another thread. Without it they wait for a flush. */
+  readonly syncPort?: SyncPort
 }
 
 const detachCheckMs = 5
@@ -108,9 +111,9 @@ export class BrokerNode {
     this.followed = new FollowedPartitions(partitionsMax, brokers)
     this.link = new ControllerLink(identity, channel, config['broker.heartbeat.interval.ms'])
     const directory = options.brokerDirectory(brokerId)
-    const files = this.#files
-    const own = { brokerId, board, directory, fs, files, stored }
-    this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock })
+    const own = { brokerId, board, directory, fs, files: this.#files, stored }
+    const { syncPort } = options
+    this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock, syncPort })
     this.leaders = new PartitionLeaders({
       brokerId,
       brokerEpoch: () => this.link.brokerEpoch,
@@ -132,7 +135,7 @@ export class BrokerNode {
       ...shared,
       followed,
       rings: memory.rings,
-      files,
+      files: this.#files,
       brokerDirectory: options.brokerDirectory,
       config,
       clock,
@@ -170,10 +173,10 @@ export class BrokerNode {
     }
   }
 
-  /** As `PartitionStore.writeRecoveryPoints`; a disk that fails stops the broker. */
+  /** As `PartitionStore.checkpointRecoveryPoints`; a disk that fails stops the broker. */
   writeRecoveryPoints(): void {
     try {
-      this.store.writeRecoveryPoints()
+      this.store.checkpointRecoveryPoints()
     } catch (error) {
       this.#onError(error)
     }
@@ -232,6 +235,7 @@ export class BrokerNode {
   close({ flush }: { readonly flush: boolean }): boolean {
     let isClean = flush
     this.#following.catchUp.close()
+    if (flush && !this.store.drainBackground()) isClean = false
     for (const [, { log }] of this.store.all()) {
       try {
         if (log.failure !== undefined) isClean = false
@@ -321,6 +325,7 @@ export class BrokerNode {
       this.#isrCheckAtMs = nowMs + Math.floor(config['replica.lag.time.max.ms'] / 2)
       leaders.checkInSyncReplicas(nowMs)
     }
+    this.store.stepBackground()
     if (nowMs >= this.#flushAtMs) {
       this.#flushAtMs = nowMs + 100
       this.store.flushDue()

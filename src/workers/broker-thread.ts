@@ -12,6 +12,7 @@ import { clientSlot } from './cluster-memory.ts'
 import { CutChannel } from './cut-channel.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
+import { PortSync } from './port-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
 import { slowFileSystem } from './slow-file-system.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
@@ -20,7 +21,7 @@ import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts
 const stepsPerNews = 64
 
 function run(data: BrokerThreadData): void {
-  const { config, controllerPort, newsPort } = data
+  const { config, controllerPort, newsPort, syncPort } = data
   const { brokerId } = data.identity
   const post = (message: BrokerThreadMessage): void => newsPort.postMessage(message)
   const node = buildNode(data)
@@ -63,6 +64,7 @@ function run(data: BrokerThreadData): void {
   board.setState(brokerId, brokerState.stopped)
   controllerPort.close()
   newsPort.close()
+  syncPort.close()
 }
 
 /** The node over ports, files and clocks, each of which can be made to misbehave. */
@@ -92,6 +94,7 @@ function buildNode(data: BrokerThreadData): BrokerNode {
       nowMs: () => systemClock.nowMs(),
       sleep: (ms) => Atomics.wait(sleeper, 0, 0, ms),
     }),
+    syncPort: new PortSync(data.syncPort),
   })
 }
 

@@ -7,15 +7,17 @@ import type { Clock } from '../clock.ts'
 import { type TopicConfig, topicConfigFromEntries } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { BackgroundFlush, type Flushable, type SyncPort } from '../log/background-flush.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
 import { logConfigOf } from '../log/log-config.ts'
-import { checkpointFilePath } from '../log/log-directory.ts'
-import { writeOffsetCheckpoint } from '../log/offset-checkpoint.ts'
+import type { PartitionOffset } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
 import { PartitionLog } from '../log/partition-log.ts'
+import { parsePartitionDirectoryName } from '../log/topic-name.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { ProgressBoard } from './progress-board.ts'
+import { RecoveryPointCheckpoint } from './recovery-point-checkpoint.ts'
 import type { OffsetEntry } from './thread-messages.ts'
 
 /** What the broker's directory knew of a partition when it was opened. */
@@ -35,6 +37,8 @@ export interface PartitionStoreParts {
   readonly fs: FileSystem
   readonly files: OpenFiles
   readonly stored: StoredOffsets
+  /** Syncs rolled segments in another thread. Without it they wait for a flush. */
+  readonly syncPort: SyncPort | undefined
 }
 
 export interface StoredPartition {
@@ -48,6 +52,9 @@ export interface PartitionFailure {
   readonly partition: PartitionIndex
   readonly error: TidemarkError
 }
+
+/** Of some milliseconds each: a disk that takes longer than that is not closed cleanly. */
+const drainTriesMax = 10_000
 
 export function partitionName(topic: string, partition: number): string {
   return `${topic}-${partition}`
@@ -66,9 +73,19 @@ export class PartitionStore {
   /** Appends as a follower, and what they took: a slow disk shows here. */
   readonly replicatedWrites = { count: 0, tookUs: 0 }
   #diskFailure: TidemarkError | undefined
+  readonly #background: BackgroundFlush | undefined
+  readonly #checkpoint: RecoveryPointCheckpoint
+  /** Recovery points of partitions that aren't open yet, by name; they stay written down. */
+  readonly #unopened: Map<string, number>
 
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
+    this.#background = parts.syncPort && new BackgroundFlush(parts.syncPort)
+    this.#unopened = new Map(parts.stored.recoveryPoint)
+    this.#checkpoint = new RecoveryPointCheckpoint(parts.fs, parts.directory, {
+      changed: () => this.#changedPoints(),
+      written: (points) => this.#noteWritten(points),
+    })
     this.#batchBytesMax = new Int32Array(parts.board.shape.partitionsMax)
     this.#highWatermark = new Float64Array(parts.board.shape.partitionsMax)
     this.#recoveryPoint = new Float64Array(parts.board.shape.partitionsMax)
@@ -100,6 +117,8 @@ export class PartitionStore {
       // Whatever was not closed cleanly has been through the task pool's recovery by now.
       cleanShutdown: true,
       recovered: !stored.isClean,
+      groupCommit: true,
+      ...(this.#background === undefined ? {} : { backgroundFlush: this.#background }),
       ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
       ...(logStartOffset === undefined ? {} : { logStartOffset }),
     })
@@ -107,6 +126,9 @@ export class PartitionStore {
     this.#partitions[index] = opened
     if (config['flush.ms'] > 0) this.#flushedByTime.push(log)
     this.#recoveryPoint[index] = recoveryPoint ?? 0
+    this.#unopened.delete(name)
+    // It may end below what is written down.
+    this.#afterCut(index)
     this.#batchBytesMax[index] = config['max.message.bytes']
     const highWatermark = stored.highWatermark.get(name) ?? 0
     // The word may still be that of a life whose log had more.
@@ -156,12 +178,25 @@ export class PartitionStore {
 
   /** Follower's append, from ring or disk: the log, then the end offset's word. */
   appendReplicated(partition: PartitionIndex, run: BatchRun): void {
+    this.writeReplicated(partition, run)
+    this.publishReplicated(partition)
+  }
+
+  /** The first half; when all of a round are written the others follow. */
+  writeReplicated(partition: PartitionIndex, run: BatchRun): void {
+    const startedMs = performance.now()
+    this.log(partition).appendReplicated(run)
+    this.replicatedWrites.tookUs += (performance.now() - startedMs) * 1_000
+    this.replicatedWrites.count += 1
+  }
+
+  /** The second half: it is on disk, if the topic says so, before anybody counts it. */
+  publishReplicated(partition: PartitionIndex): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
     const startedMs = performance.now()
-    log.appendReplicated(run)
+    log.commit()
     this.replicatedWrites.tookUs += (performance.now() - startedMs) * 1_000
-    this.replicatedWrites.count += 1
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
   }
 
@@ -183,9 +218,8 @@ export class PartitionStore {
   truncateTo(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
-    const recoveryPoint = log.recoveryPoint
     log.truncateTo(offset)
-    if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
+    this.#afterCut(partition)
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, Math.min(this.highWatermark(partition), log.logEndOffset))
     this.publishLogStart(partition)
@@ -194,32 +228,31 @@ export class PartitionStore {
   truncateFullyAndStartAt(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
-    const recoveryPoint = log.recoveryPoint
     log.truncateFullyAndStartAt(offset)
-    if (log.recoveryPoint < recoveryPoint) this.writeRecoveryPoints()
+    this.#afterCut(partition)
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, offset)
     this.publishLogStart(partition)
   }
 
-  /**
-   * Writes Kafka's `recovery-point-offset-checkpoint` if a recovery point has moved, and waits for
-   * the disk. They move only with an fsync, so whoever asked for none does not pay for this one
-   * either; after a truncation it must be done before the next append, or a crash could trust bytes
-   * that never were on disk.
-   */
-  writeRecoveryPoints(): void {
-    const offsets: OffsetEntry[] = []
-    let isMoved = false
-    for (const [index, { topic, partition, log }] of this.all()) {
-      const offset = log.recoveryPoint
-      if (this.#recoveryPoint[index] !== offset) isMoved = true
-      this.#recoveryPoint[index] = offset
-      offsets.push({ topic, partition, offset })
-    }
-    if (!isMoved) return
-    const { fs, directory } = this.#parts
-    writeOffsetCheckpoint(fs, checkpointFilePath(directory, 'recoveryPoint'), offsets)
+  /** One piece of what goes on apart from appends. Returns how much was done. */
+  stepBackground(): number {
+    const background = this.#background
+    if (background === undefined) return 0
+    const work = background.step()
+    if (background.hasFailed) this.#noteFailed(background.takeFailed())
+    return work
+  }
+
+  /** Waits for what is under way. Returns whether all of it has ended. */
+  drainBackground(): boolean {
+    return this.#background?.drain(drainTriesMax) ?? true
+  }
+
+  /** By the clock: nobody waits for the disk, if another thread can. */
+  checkpointRecoveryPoints(): void {
+    if (this.#background === undefined) this.#checkpoint.writeNow()
+    else this.#background.want(this.#checkpoint)
   }
 
   /** Flushes the logs whose topics ask for it by time and are due. */
@@ -249,6 +282,49 @@ export class PartitionStore {
   *all(): Generator<[PartitionIndex, StoredPartition]> {
     for (const [index, stored] of this.#partitions.entries()) {
       if (stored !== undefined) yield [index as PartitionIndex, stored]
+    }
+  }
+
+  /**
+   * The log went back, and what is written down would soon vouch for other bytes: before the next
+   * append the disk must know (Kafka: `LogManager.truncateTo`).
+   */
+  #afterCut(partition: PartitionIndex): void {
+    this.#checkpoint.drop()
+    const { recoveryPoint } = this.log(partition)
+    if (recoveryPoint < this.#recoveryPoint[partition]!) this.#checkpoint.writeNow()
+  }
+
+  #changedPoints(): OffsetEntry[] | undefined {
+    const offsets: OffsetEntry[] = []
+    let isMoved = false
+    for (const [index, { topic, partition, log }] of this.all()) {
+      const offset = log.recoveryPoint
+      if (this.#recoveryPoint[index] !== offset) isMoved = true
+      offsets.push({ topic, partition, offset })
+    }
+    if (!isMoved) return undefined
+    for (const [name, offset] of this.#unopened) {
+      const partition = parsePartitionDirectoryName(name)
+      if (partition !== undefined) offsets.push({ ...partition, offset })
+    }
+    return offsets
+  }
+
+  #noteWritten(points: readonly PartitionOffset[]): void {
+    const offsets = new Map(
+      points.map(({ topic, partition, offset }) => [partitionName(topic, partition), offset]),
+    )
+    for (const [index, { topic, partition }] of this.all()) {
+      const offset = offsets.get(partitionName(topic, partition))
+      if (offset !== undefined) this.#recoveryPoint[index] = offset
+    }
+  }
+
+  #noteFailed(failed: readonly Flushable[]): void {
+    if (this.#checkpoint.failure !== undefined) this.noteDiskFailure(this.#checkpoint.failure)
+    for (const [index, { log }] of this.all()) {
+      if (failed.includes(log) && log.failure !== undefined) this.noteFailure(index, log.failure)
     }
   }
 }

@@ -21,7 +21,7 @@ import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { Acknowledger } from './acknowledger.ts'
 import { type BatchRing, frame, frameAccepted, frameRejected } from './batch-ring.ts'
 import type { BrokerTally } from './broker-tally.ts'
-import { FrameGroups } from './frame-groups.ts'
+import { FrameGroups, framesPerRoundMax } from './frame-groups.ts'
 import type { PartitionStore } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import { storeShared } from './shared-words.ts'
@@ -48,6 +48,8 @@ export class RingIntake {
   readonly #parts: RingIntakeParts
   #consumed: number
   readonly #groups: FrameGroups
+  /** By group of the round: its log didn't take it. */
+  readonly #isRefused = new Uint8Array(framesPerRoundMax)
 
   constructor(parts: RingIntakeParts) {
     this.#parts = parts
@@ -74,7 +76,9 @@ export class RingIntake {
     }
     this.takenBytes = bytes
     if (taken === 0) return 0
-    for (let group = 0; group < this.#groups.groupCount; group++) this.#appendGroup(group, nowMs)
+    const { groupCount } = this.#groups
+    for (let group = 0; group < groupCount; group++) this.#appendGroup(group)
+    for (let group = 0; group < groupCount; group++) this.#commitGroup(group, nowMs)
     this.#consumed = position
     ring.publish(position)
     return taken
@@ -116,17 +120,31 @@ export class RingIntake {
     return sizeInBytesAt(ring.memory, at) === batchBytes ? 0 : corrupt
   }
 
-  #appendGroup(group: number, nowMs: number): void {
+  #appendGroup(group: number): void {
+    const { leaders, store } = this.#parts
+    const partition = this.#groups.partition(group)
+    this.#isRefused[group] = 0
+    try {
+      store.log(partition).append(this.#groups.select(group), leaders.leaderEpoch(partition))
+    } catch (error) {
+      this.#failGroup(group, error)
+    }
+  }
+
+  /**
+   * After all appends of the round: nothing of it is answered, or shown to a follower, before it is
+   * on disk, if the topic says so.
+   */
+  #commitGroup(group: number, nowMs: number): void {
+    if (this.#isRefused[group] === 1) return
     const { leaders, store, board, brokerId } = this.#parts
     const partition = this.#groups.partition(group)
     const epoch = leaders.leaderEpoch(partition)
     const log = store.log(partition)
     try {
-      log.append(this.#groups.select(group), epoch)
+      log.commit()
     } catch (error) {
-      if (!isTidemarkError(error)) throw error
-      this.#rejectGroup(group, error.number)
-      if (error.number === storageError) store.noteFailure(partition, error)
+      this.#failGroup(group, error)
       return
     }
     const groups = this.#groups
@@ -135,6 +153,14 @@ export class RingIntake {
     }
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     leaders.appended(partition, log.logEndOffset, nowMs)
+  }
+
+  #failGroup(group: number, error: unknown): void {
+    if (!isTidemarkError(error)) throw error
+    this.#isRefused[group] = 1
+    this.#rejectGroup(group, error.number)
+    const partition = this.#groups.partition(group)
+    if (error.number === storageError) this.#parts.store.noteFailure(partition, error)
   }
 
   #accept(position: number, partition: PartitionIndex, epoch: number, nowMs: number): void {

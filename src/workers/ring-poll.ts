@@ -82,7 +82,9 @@ export class RingPoll {
       if (units > 0) bytes += this.#takeFrame(position)
       position = (position + Math.abs(units)) | 0
     }
-    for (let group = 0; group < this.#groups.groupCount; group++) this.#appendGroup(group)
+    const { groupCount } = this.#groups
+    for (let group = 0; group < groupCount; group++) this.#appendGroup(group)
+    for (let group = 0; group < groupCount; group++) this.#publishGroup(group)
     this.#cursor = position
     return bytes
   }
@@ -199,21 +201,38 @@ export class RingPoll {
   }
 
   #appendGroup(group: number): void {
+    const { store } = this.#parts
+    const partition = this.#groups.partition(group)
+    try {
+      store.writeReplicated(partition, this.#groups.select(group))
+    } catch (error) {
+      this.#fail(partition, error)
+    }
+  }
+
+  /** After all appends of the round: what must be on disk is, before the leader is told. */
+  #publishGroup(group: number): void {
     const { ring, store, followed, offsets, tally } = this.#parts
     const groups = this.#groups
     const partition = groups.partition(group)
+    if (!followed.isFollowing(partition)) return
+    try {
+      store.publishReplicated(partition)
+      offsets.follow(partition, this.leader)
+    } catch (error) {
+      this.#fail(partition, error)
+      return
+    }
     let bytes = 0
     for (let at = groups.first(group); at >= 0; at = groups.next(at)) {
       bytes += ring.headers[ring.headerIndex(groups.position(at)) + frame.batchBytes]!
     }
-    try {
-      store.appendReplicated(partition, groups.select(group))
-      offsets.follow(partition, this.leader)
-      tally.add('ringBytes', bytes)
-    } catch (error) {
-      if (!isTidemarkError(error)) throw error
-      followed.fail(partition)
-      store.noteFailure(partition, error)
-    }
+    tally.add('ringBytes', bytes)
+  }
+
+  #fail(partition: PartitionIndex, error: unknown): void {
+    if (!isTidemarkError(error)) throw error
+    this.#parts.followed.fail(partition)
+    this.#parts.store.noteFailure(partition, error)
   }
 }

@@ -24,6 +24,8 @@ export interface BrokerThreadData {
   readonly directories: readonly string[]
   readonly controllerPort: MessagePort
   readonly newsPort: MessagePort
+  /** To whoever syncs files in the broker's stead. */
+  readonly syncPort: MessagePort
 }
 
 export type BrokerThreadMessage =

@@ -1,5 +1,6 @@
 /** How a broker opens its directory and the one log in it, and writes its checkpoints. */
 import type { Clock } from '../../src/clock.ts'
+import type { BackgroundFlush } from '../../src/log/background-flush.ts'
 import type { FileSystem } from '../../src/log/file-system.ts'
 import type { LogConfig } from '../../src/log/log-config.ts'
 import { LogDirectory } from '../../src/log/log-directory.ts'
@@ -17,6 +18,7 @@ export interface BrokerLogOptions {
   readonly files: OpenFiles
   readonly config: LogConfig
   readonly clock: Clock
+  readonly backgroundFlush: BackgroundFlush
   /** Recovery runs as a job of its own, before the log is opened. */
   readonly recoversApart: boolean
   /** Called when the directory is locked and read, before the log is looked at. */
@@ -49,6 +51,7 @@ export function openBrokerLog(options: BrokerLogOptions): BrokerLog {
     config,
     clock,
     files,
+    backgroundFlush: options.backgroundFlush,
     cleanShutdown: cleanShutdown || recovered,
     recovered,
     recoveryPoint,

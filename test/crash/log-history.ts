@@ -114,6 +114,19 @@ export class LogHistory {
     this.#wasRestarted = false
   }
 
+  /** What lies below is on disk, and so nothing that once lay there instead comes back. */
+  flushedBelow(offset: number): void {
+    const below = (state: LogState) => state.batches.filter((batch) => batch.nextOffset <= offset)
+    const kept = below(this.#current)
+    const last = kept.at(-1)
+    if (last === undefined) return
+    this.#durableEnd = Math.max(this.#durableEnd, last.nextOffset)
+    this.#possible = this.#possible.filter((state) => {
+      const other = below(state)
+      return other.length === kept.length && other.every((batch, at) => isSame(batch, kept[at]!))
+    })
+  }
+
   /**
    * Takes what was found as the present state. `statedStart`: log start as it was written down.
    * After a loss of power that is all there is; else the disk may still go back to what was before.

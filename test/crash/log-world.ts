@@ -14,13 +14,14 @@ import type { PartitionLog } from '../../src/log/partition-log.ts'
 import { SegmentReader } from '../../src/log/segment-reader.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
+import { BackgroundSyncs } from './background-syncs.ts'
 import { brokerParent, openBrokerLog, writeCheckpoints } from './broker-log.ts'
 import { checkBatches, checkEpochs } from './content-checks.ts'
 import { expectEqual } from './expect-equal.ts'
 import { checkSealedIndexes } from './index-checks.ts'
 import { makeBatches, readBatches, readSome, stampedRunOf } from './log-contents.ts'
 import { type FoundLog, isSame, LogHistory, type LogState, type ModelBatch } from './log-history.ts'
-import { pickWeighted, randomLogConfig, type Weighted } from './random-choices.ts'
+import { armFault, pickWeighted, randomLogConfig, type Weighted } from './random-choices.ts'
 
 export class LogWorld {
   readonly trace: string[] = []
@@ -31,6 +32,7 @@ export class LogWorld {
   readonly #config: LogConfig
   readonly #history = new LogHistory({ base: 0, batches: [] })
   #openFiles: OpenFiles
+  #syncs: BackgroundSyncs
   #broker: LogDirectory | undefined = undefined
   #log!: PartitionLog
   #epoch = 0
@@ -45,6 +47,7 @@ export class LogWorld {
     this.#random = new SeededRandom(seed)
     this.#fs = new FaultyFileSystem(this.#disk, new SeededRandom(seed, 1))
     this.#openFiles = new OpenFiles(this.#fs)
+    this.#syncs = new BackgroundSyncs(this.#fs)
     this.#config = randomLogConfig(this.#random)
     this.#disk.makeDirectory(brokerParent)
     this.#disk.syncDirectory('/')
@@ -60,7 +63,7 @@ export class LogWorld {
   /** One random operation, and all checks after it. */
   step(): void {
     this.#clock.advance(this.#below(40))
-    if (this.#one(12)) this.#armFault()
+    if (this.#one(12)) this.trace.push(`armed: ${armFault(this.#fs, this.#random)}`)
     const act = pickWeighted(this.#actions, this.#random)
     try {
       act()
@@ -90,14 +93,13 @@ export class LogWorld {
     [3, () => this.#deleteOldSegments()],
     [3, () => this.#flush()],
     [2, () => this.#flushIfDue()],
+    [6, () => this.#syncElsewhere()],
     [2, () => this.#checkpoint()],
     [1, () => this.#assignEpoch()],
     [1, () => this.#stopAndStart()],
     [1, () => this.#restart('kill')],
     [3, () => this.#restart('crash')],
   ]
-
-  // ── what a broker does to its log ────────────────────────────────────────────────────────────
 
   #append(door: 'leader' | 'follower'): void {
     if (this.#one(6)) this.#epoch += 1
@@ -193,6 +195,9 @@ export class LogWorld {
     this.trace.push(`flush at ${this.#log.logEndOffset}`)
     this.#log.flush()
     this.#history.flushed()
+    // Of batches below the log start, which nobody reads, the history may not know.
+    const { length } = this.#history.current.batches
+    if (this.#syncs.isBusy || length === 0) return
     expectEqual('recovery point', this.#log.recoveryPoint, this.#history.dataEnd)
   }
 
@@ -200,6 +205,12 @@ export class LogWorld {
     if (!this.#log.flushIfDue(this.#clock.nowMs())) return
     this.trace.push(`flushed at ${this.#log.logEndOffset}: it was due`)
     this.#history.flushed()
+  }
+
+  #syncElsewhere(): void {
+    this.#syncs.step()
+    this.#history.flushedBelow(this.#log.recoveryPoint)
+    this.trace.push(`synced elsewhere; recovery point ${this.#log.recoveryPoint}`)
   }
 
   #checkpoint(): void {
@@ -216,8 +227,6 @@ export class LogWorld {
     this.#log.leaderEpochs.assign(this.#epoch, this.#log.logEndOffset)
   }
 
-  // ── ends and beginnings ──────────────────────────────────────────────────────────────────────
-
   #stopAndStart(): void {
     this.#stop()
     this.#restart(this.#one(2) ? 'crash' : 'kill')
@@ -225,6 +234,7 @@ export class LogWorld {
 
   #stop(): void {
     this.trace.push(`stop at ${this.#log.logEndOffset}`)
+    this.#syncs.drain()
     this.#isStopped = true
     this.#log.close()
     this.#openFiles.closeAll()
@@ -281,11 +291,13 @@ export class LogWorld {
 
   #open(): void {
     this.#openFiles = new OpenFiles(this.#fs, 1 + this.#below(4))
+    this.#syncs = new BackgroundSyncs(this.#fs)
     const opened = openBrokerLog({
       fs: this.#fs,
       files: this.#openFiles,
       config: this.#config,
       clock: this.#clock,
+      backgroundFlush: this.#syncs.flush,
       recoversApart: this.#one(2),
       onDirectory: (broker) => this.#take(broker),
     })
@@ -313,8 +325,6 @@ export class LogWorld {
     this.#powerWasLost = false
     checkEpochs(this.#log, this.#held())
   }
-
-  // ── checks ───────────────────────────────────────────────────────────────────────────────────
 
   #held(): ModelBatch[] {
     const start = this.#log.logStartOffset
@@ -348,16 +358,6 @@ export class LogWorld {
     const start = this.#log.logStartOffset
     const expected = state.batches.filter(({ nextOffset }) => nextOffset > start)
     expectEqual('batches after a kill', this.#held().length, expected.length)
-  }
-
-  // ── failures ─────────────────────────────────────────────────────────────────────────────────
-
-  #armFault(): void {
-    const kind = this.#below(4)
-    if (kind <= 1) this.#fs.callsToPowerCut = this.#below(25)
-    else if (kind === 2) this.#fs.roomBytes = this.#below(1_500)
-    else this.#fs.goodSyncs = this.#below(4)
-    this.trace.push(`armed: ${['power', 'power', 'room', 'sync'][kind]}`)
   }
 
   #isExpected(error: unknown): boolean {

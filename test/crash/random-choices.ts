@@ -1,6 +1,8 @@
 /** What a seed decides of a log's life beside its steps, and how steps are picked. */
+
 import type { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { type LogConfig, logConfigDefaults } from '../../src/log/log-config.ts'
+import type { FaultyFileSystem } from '../support/faulty-file-system.ts'
 
 const flushes = [
   { kind: 'os' },
@@ -32,4 +34,13 @@ export function pickWeighted<T>(choices: readonly Weighted<T>[], random: SeededR
     if (at < 0) return choice
   }
   return choices[0]![1]
+}
+
+/** What will go wrong next; returns what it is about. */
+export function armFault(fs: FaultyFileSystem, random: SeededRandom): string {
+  const kind = random.nextBelow(4)
+  if (kind <= 1) fs.callsToPowerCut = random.nextBelow(25)
+  else if (kind === 2) fs.roomBytes = random.nextBelow(1_500)
+  else fs.goodSyncs = random.nextBelow(4)
+  return ['power', 'power', 'room', 'sync'][kind]!
 }
