@@ -15,6 +15,7 @@ import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
 import { type ClusterEvent, type ClusterEventListener, eventsOf } from './cluster-events.ts'
+import { ClusterFaults } from './cluster-faults.ts'
 import { lockCluster } from './cluster-lock.ts'
 import {
   type ClusterOptions,
@@ -47,6 +48,8 @@ export class Cluster {
   /** For generators and samplers that live in threads of their own. */
   readonly memory: ClusterMemory
   readonly board: ProgressBoard
+  /** What else can be made to go wrong with a broker. */
+  readonly faults: ClusterFaults
   readonly #lock: LogDirectory
   readonly #tasks = new TaskPool()
   readonly #listeners = new Set<ClusterEventListener>()
@@ -73,6 +76,7 @@ export class Cluster {
       originMs: systemClock.nowMs(),
     })
     this.board = new ProgressBoard(this.memory.board)
+    this.faults = new ClusterFaults(this.board, (id) => this.#host(id))
     this.#ring = new RingProducer(this.memory, clientSlot.application)
     this.#wakeLoop = new WakeLoop(this.#ring.doorbell)
     if (options.onEvent !== undefined) this.#listeners.add(options.onEvent)

@@ -6,6 +6,7 @@ export type { SendRecord } from './client/producer-record.ts'
 export { Cluster } from './cluster.ts'
 export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
 export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
+export type { ClusterFaults, CutDirection, DiskSlowness, Isolation } from './cluster-faults.ts'
 export type { ClusterOptions, CreateTopicOptions } from './cluster-options.ts'
 export type { TopicPlacement } from './cluster-placement.ts'
 export {

@@ -167,7 +167,7 @@ export class Producer {
     if (batch === undefined) return false
     this.#inFlight.delete(ticket)
     if (errorNumber === 0) this.#complete(batch, baseOffset)
-    else this.#refused(batch, new TidemarkError(errorCodeOf(errorNumber)))
+    else this.#refused(batch, new TidemarkError(errorCodeOf(errorNumber)), baseOffset)
     return true
   }
 
@@ -309,8 +309,14 @@ export class Producer {
     }
   }
 
-  #refused(batch: Batch, error: TidemarkError): void {
+  /** @param baseOffset where a leader had appended it that leads no more; -1: nowhere */
+  #refused(batch: Batch, error: TidemarkError, baseOffset: number): void {
     const nowMs = this.#nowMs()
+    if (baseOffset >= 0 && error.code === 'NOT_LEADER_OR_FOLLOWER') {
+      const detail = 'the leader was replaced after it had appended the batch'
+      this.#fail(batch, new TidemarkError('NETWORK_EXCEPTION', { detail, cause: error }))
+      return
+    }
     if (!notAppended.has(error.code) || nowMs > batch.deadlineMs) {
       this.#fail(batch, error)
       return

@@ -52,22 +52,24 @@ export interface PartitionDirectory extends TopicPartition {
 
 export class LogDirectory {
   readonly directory: string
-  readonly properties: MetaProperties
   /**
    * Whether the last owner ended properly. The mark is gone by now: a crash from here on counts.
    */
   readonly cleanShutdown: boolean
   /** Broker epoch of that life; -1 when it isn't known or the end was not clean. */
   readonly previousBrokerEpoch: number
+  readonly #options: LogDirectoryOptions
   readonly #fs: FileSystem
   readonly #lockFd: number
+  #properties: MetaProperties
   #closed = false
 
   private constructor(options: LogDirectoryOptions, fs: FileSystem, lockFd: number) {
     this.directory = options.directory
+    this.#options = options
     this.#fs = fs
     this.#lockFd = lockFd
-    this.properties = claimDirectory(fs, options)
+    this.#properties = claimDirectory(fs, options)
     const file = path.join(this.directory, cleanShutdownFileName)
     const mark = readTextFile(fs, file)
     this.cleanShutdown = mark !== undefined
@@ -102,6 +104,30 @@ export class LogDirectory {
     } catch (cause) {
       if (lockFd >= 0) fs.close(lockFd)
       throw storageError('cannot open', directory, cause)
+    }
+  }
+
+  get properties(): MetaProperties {
+    return this.#properties
+  }
+
+  /**
+   * Everything is gone but the lock, as after a change of the disk; the directory gets a new id. No
+   * log in it may be open.
+   *
+   * @throws {TidemarkError} KAFKA_STORAGE_ERROR
+   */
+  wipe(): void {
+    try {
+      for (const name of this.#fs.list(this.directory) ?? []) {
+        const entry = path.join(this.directory, name)
+        if (name === lockFileName) continue
+        if (this.#fs.isDirectory(entry)) this.#fs.removeDirectory(entry)
+        else this.#fs.remove(entry)
+      }
+      this.#properties = claimDirectory(this.#fs, this.#options)
+    } catch (cause) {
+      throw storageError('cannot empty', this.directory, cause)
     }
   }
 

@@ -112,6 +112,14 @@ export class BrokerHost {
     await this.#exited
   }
 
+  /** The disk is lost: the thread ends if there is one, and the directory is empty afterwards. */
+  async wipe(): Promise<void> {
+    if (this.#worker !== undefined) await this.kill()
+    await this.#checkpoints.settle()
+    this.#directory.wipe()
+    this.#board.forgetLogs(this.brokerId)
+  }
+
   /**
    * Lets the thread close its logs, flushed unless told not to, and end; then writes its
    * checkpoints.

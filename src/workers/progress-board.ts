@@ -287,6 +287,15 @@ export class ProgressBoard {
     }
   }
 
+  /** Supervisor, when a broker's thread has ended and its disk is lost. */
+  forgetLogs(id: BrokerId): void {
+    for (let partition = 0; partition < this.shape.partitionsMax; partition++) {
+      this.setLogEndOffset(id, partition as PartitionIndex, 0)
+      this.setHighWatermark(id, partition as PartitionIndex, 0)
+      this.setLogStartOffset(id, partition as PartitionIndex, 0)
+    }
+  }
+
   wakeBroker(id: BrokerId): void {
     ringDoorbell(this.words, this.doorbellBase(id))
   }

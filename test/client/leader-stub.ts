@@ -71,9 +71,10 @@ export class LeaderStub {
   }
 
   /** Answers as a leader does: with the batch's first offset, or with an error. */
-  answer(batch: TakenBatch, error: ErrorCode | 'NONE' = 'NONE'): void {
+  /** @param baseOffset with an error: where it had appended the batch all the same */
+  answer(batch: TakenBatch, error: ErrorCode | 'NONE' = 'NONE', baseOffset = -1): void {
     const acks = new AckRing(this.#memory.acks, batch.slot, this.id - 1)
-    if (error !== 'NONE') acks.push(batch.ticket, errorNumber(error), -1)
+    if (error !== 'NONE') acks.push(batch.ticket, errorNumber(error), baseOffset)
     else {
       const offset = this.#ends.get(batch.partition) ?? 0
       this.#ends.set(batch.partition, offset + batch.records.length)

@@ -49,6 +49,17 @@ describe('a refused batch', () => {
     expect(fixture.leader.take()).toEqual([])
   })
 
+  it('is not sent again if the leader that leads no more had appended it', async () => {
+    const fixture = new ProducerFixture()
+    const answer = outcomeOf(fixture.producer().send(record('a')))
+    await fixture.pass(1)
+    fixture.other.lead(0)
+    fixture.leader.answer(fixture.leader.take()[0], 'NOT_LEADER_OR_FOLLOWER', 7)
+    await fixture.pass(100)
+    expect(answer.value).toBe('NETWORK_EXCEPTION')
+    expect(fixture.other.take()).toEqual([])
+  })
+
   it('keeps its place: all were refused, and all arrive in the order of send', async () => {
     const fixture = new ProducerFixture()
     const producer = fixture.producer({ batchBytes: 100 })
