@@ -114,15 +114,36 @@ const clusterShape = {
     .default(limits.catchUpReadBytesDefault),
 } as const
 
-const topicSchema = z
+const lagsInOrder = (topic: {
+  readonly 'min.compaction.lag.ms': number
+  readonly 'max.compaction.lag.ms': number
+}): boolean => topic['min.compaction.lag.ms'] <= topic['max.compaction.lag.ms']
+
+const lagsOutOfOrder = {
+  path: ['max.compaction.lag.ms'],
+  message: 'must not be less than min.compaction.lag.ms',
+}
+
+/** Of a log alone: what a topic has that concerns its log, and what a producer would bring. */
+const standaloneSchema = z
   .strictObject(topicShape)
-  .refine((topic) => topic['min.compaction.lag.ms'] <= topic['max.compaction.lag.ms'], {
-    path: ['max.compaction.lag.ms'],
-    message: 'must not be less than min.compaction.lag.ms',
+  .omit({ 'min.insync.replicas': true, 'unclean.leader.election.enable': true })
+  .extend({
+    /** Of batches that `append` encodes. */
+    'compression.type': z.enum(['none', 'gzip', 'snappy', 'lz4', 'zstd']).default('none'),
+    /** Bytes of records that `append` puts into one batch; a larger record gets its own. */
+    'batch.size': positive.max(limits.batchBytesMax).default(128 * KiB),
+    /** Kafka's default is seven days: a topic's user knows of it, a program's own log keeps all. */
+    'retention.ms': fromMinusOne.default(-1),
   })
+  .refine(lagsInOrder, lagsOutOfOrder)
+
+const topicSchema = z.strictObject(topicShape).refine(lagsInOrder, lagsOutOfOrder)
 const clusterSchema = z.strictObject(clusterShape)
 
 export type TopicConfig = Readonly<z.output<typeof topicSchema>>
+export type StandaloneConfig = Readonly<z.output<typeof standaloneSchema>>
+export type StandaloneConfigInput = Readonly<z.input<typeof standaloneSchema>>
 export type TopicConfigInput = Readonly<z.input<typeof topicSchema>>
 export type ClusterConfig = Readonly<z.output<typeof clusterSchema>>
 export type ClusterConfigInput = Readonly<z.input<typeof clusterSchema>>
@@ -146,6 +167,11 @@ function parse<T>(schema: z.ZodType<T>, input: unknown, what: string): Readonly<
 /** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed */
 export function topicConfig(input: TopicConfigInput = {}): TopicConfig {
   return parse(topicSchema, input, 'topic configuration')
+}
+
+/** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed */
+export function standaloneConfig(input: StandaloneConfigInput = {}): StandaloneConfig {
+  return parse(standaloneSchema, input, 'log configuration')
 }
 
 /** @throws {TidemarkError} INVALID_CONFIG naming the setting, its value and what is allowed */

@@ -31,6 +31,12 @@ export const limits = {
   /** Largest batch that any reader believes in, whatever the file says. */
   batchBytesMax: 256 * MiB,
 
+  /** Bytes of batches that one append to a log alone may make, and memory kept for the next. */
+  appendBytesMax: 512 * MiB,
+  appendBytesKeptMax: 8 * MiB,
+  /** What an iterator over a log reads at once. */
+  scanChunkBytes: 256 * KiB,
+
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 2 * MiB,
   followerRoundBytesMax: 2 * MiB,

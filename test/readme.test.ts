@@ -49,9 +49,11 @@ describe('the programs of the README', () => {
 
   it('a log alone', { timeout: 90_000 }, async () => {
     expect((await run('log.mjs')).trimEnd().split('\n')).toEqual([
-      '0 {"celsius":20.5}',
-      '1 {"celsius":21}',
-      '2 {"celsius":21.5}',
+      '1: 21.0',
+      '2: 21.5',
+      'half a minute past noon: offset 1',
+      'followed 2: 21.5',
+      'followed 3: 22.0',
     ])
   })
 })

@@ -13,10 +13,11 @@ import { invariant } from '../invariant.ts'
 import { BatchEncoder } from '../log/batch-encoder.ts'
 import { batchOverheadBytes } from '../log/batch-layout.ts'
 import type { ProduceRecord } from '../log/record.ts'
+import { toProduceRecord } from '../log/record-input.ts'
 import type { RingProducer } from '../workers/ring-producer.ts'
 import { partitionForKey } from './partitioner.ts'
 import { checkedProducerOptions, type ProducerOptions } from './producer-options.ts'
-import { type SendRecord, sizeInBatch, toProduceRecord } from './producer-record.ts'
+import { type SendRecord, sizeInBatch } from './producer-record.ts'
 import type { WakeLoop } from './wake-loop.ts'
 
 export interface RecordMetadata {

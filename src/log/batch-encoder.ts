@@ -23,8 +23,9 @@ import {
   type ProduceRecord,
   type RecordHeader,
   recordBodySize,
+  timestampMagnitudeMax,
 } from './record.ts'
-import { varintSize, varlongMagnitudeMax, writeVarint, writeVarlong } from './varint.ts'
+import { varintSize, writeVarint, writeVarlong } from './varint.ts'
 
 export interface BatchOptions {
   /** A batch that compression doesn't make smaller is stored without. */
@@ -39,8 +40,6 @@ export interface BatchOptions {
 
 /** Below this a loop is quicker than a call. */
 const copyLoopBytesMax = 24
-/** So that the difference of any two is written exactly. */
-const timestampMagnitudeMax = Math.floor(varlongMagnitudeMax / 2)
 
 export class BatchEncoder {
   /** Where the key of the last `tryAppendRaw` goes; meaningless when its length is -1 or 0. */

@@ -1,4 +1,6 @@
 /** Public names of `tidemark/log`: a partition's log in Apache Kafka's file format, alone. */
+
+export type { StandaloneConfig, StandaloneConfigInput } from '../config.ts'
 export { AsyncSegmentReader } from './async-segment-reader.ts'
 export { BatchEncoder, type BatchOptions } from './batch-encoder.ts'
 export {
@@ -28,6 +30,7 @@ export {
   LeaderEpochs,
   readLeaderEpochs,
 } from './leader-epochs.ts'
+export { Log } from './log.ts'
 export { type FlushPolicy, type LogConfig, logConfigDefaults } from './log-config.ts'
 export {
   type CheckpointKind,
@@ -36,6 +39,15 @@ export {
   type PartitionDirectory,
 } from './log-directory.ts'
 export type { LogOptions } from './log-opening.ts'
+export type {
+  AppendOptions,
+  AppendResult,
+  FollowOptions,
+  LogDescription,
+  OpenLogOptions,
+  ReadOptions,
+} from './log-options.ts'
+export type { StoredBatch } from './log-records.ts'
 export { type RecoveryOptions, type RecoverySummary, recoverLog } from './log-recovery.ts'
 export type { MetaProperties } from './meta-properties.ts'
 export type { OffsetsByPartition, PartitionOffset } from './offset-checkpoint.ts'
@@ -50,6 +62,7 @@ export {
   type RecordHeader,
   uniformBatchSizeBound,
 } from './record.ts'
+export type { HeaderInput, RecordInput } from './record-input.ts'
 export { forEachRecord, type RecordPlace, readRecords, recordOf } from './record-reader.ts'
 export { SegmentReader, type SegmentReaderOptions } from './segment-reader.ts'
 export type { TimestampOffset } from './timestamp-lookup.ts'

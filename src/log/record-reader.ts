@@ -20,6 +20,7 @@ import type { LogRecord, RecordHeader } from './record.ts'
 import { VarintCursor } from './varint.ts'
 
 const decoder = new TextDecoder()
+const noHeaders: readonly RecordHeader[] = []
 
 /** Where a record lies. One object for all records of a walk: take what you need, keep nothing. */
 export interface RecordPlace {
@@ -203,13 +204,14 @@ function emptyPlace(bytes: Uint8Array): RecordPlace {
 }
 
 function viewOf(bytes: Uint8Array, position: number, length: number): Uint8Array | null {
-  return length < 0 ? null : bytes.subarray(position, position + length)
+  // Several times quicker than `subarray`.
+  return length < 0 ? null : new Uint8Array(bytes.buffer, bytes.byteOffset + position, length)
 }
 
 /** TextDecoder refuses shared memory, so a header's key is copied first. */
-function headersOf({ bytes, headersPosition, headerCount }: RecordPlace): RecordHeader[] {
+function headersOf({ bytes, headersPosition, headerCount }: RecordPlace): readonly RecordHeader[] {
+  if (headerCount === 0) return noHeaders
   const headers: RecordHeader[] = []
-  if (headerCount === 0) return headers
   const cursor = new VarintCursor(bytes, headersPosition, bytes.length)
   for (let index = 0; index < headerCount; index += 1) {
     const keyLength = cursor.readVarint()

@@ -1,6 +1,9 @@
 /** Records as callers give and get them, and how many bytes they take in a batch. */
 import { batchOverheadBytes } from './batch-layout.ts'
-import { varintSize, varlongSize } from './varint.ts'
+import { varintSize, varlongMagnitudeMax, varlongSize } from './varint.ts'
+
+/** Of milliseconds; two of these are never further apart than a record can say. */
+export const timestampMagnitudeMax = Math.floor(varlongMagnitudeMax / 2)
 
 export interface RecordHeader {
   readonly key: string

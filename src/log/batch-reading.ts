@@ -1,0 +1,98 @@
+/**
+ * Reads a log's batches one after the other, in chunks, each batch checked before it is shown. Each
+ * chunk has memory of its own: what was read stays good for as long as somebody holds it.
+ */
+import { isTidemarkError, TidemarkError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { baseOffsetAt, checkBatch, lastOffsetAt, sizeInBytesAt } from './batch-header.ts'
+import { type BatchMemory, batchMemory } from './batch-memory.ts'
+import type { PartitionLog } from './partition-log.ts'
+
+/** What is read, and how often it was truncated: what was read ahead may not be there any more. */
+export interface ReadSource {
+  readonly log: PartitionLog
+  readonly truncations: number
+}
+
+export class BatchReading {
+  /** Batch that `next` came to. */
+  memory: BatchMemory = batchMemory(new ArrayBuffer(0))
+  position = 0
+  /** Where the next batch begins, at least. */
+  offset: number
+  readonly #source: ReadSource
+  readonly #chunkBytes: number
+  #truncations: number
+  #nextPosition = 0
+  #end = 0
+
+  constructor(source: ReadSource, offset: number, chunkBytes: number = limits.scanChunkBytes) {
+    this.#source = source
+    this.#truncations = source.truncations
+    this.offset = offset
+    this.#chunkBytes = chunkBytes
+  }
+
+  /** Whether the next batch has been read already. */
+  get isReady(): boolean {
+    return this.#nextPosition < this.#end
+  }
+
+  /**
+   * Goes to the batch that holds `offset`, or the next there is. False: none lies below `endOffset`
+   * (exclusive).
+   *
+   * @throws {TidemarkError} OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR,
+   *   BROKER_CLOSED
+   */
+  next(endOffset: number): boolean {
+    if (this.#truncations !== this.#source.truncations) this.#dropReadAhead()
+    if (this.#nextPosition >= this.#end && !this.#read(endOffset)) return false
+    const { memory } = this
+    const position = this.#nextPosition
+    const fault = checkBatch(memory, position, this.#end - position)
+    if (fault !== undefined) {
+      throw new TidemarkError(
+        'CORRUPT_MESSAGE',
+        `log ${this.#source.log.directory}, offset ${baseOffsetAt(memory, position)}: ${fault}`,
+      )
+    }
+    if (baseOffsetAt(memory, position) >= endOffset) return false
+    this.position = position
+    this.#nextPosition = position + sizeInBytesAt(memory, position)
+    this.offset = lastOffsetAt(memory, position) + 1
+    return true
+  }
+
+  #dropReadAhead(): void {
+    this.#truncations = this.#source.truncations
+    this.#nextPosition = 0
+    this.#end = 0
+    const { logEndOffset } = this.#source.log
+    if (this.offset <= logEndOffset) return
+    throw new TidemarkError(
+      'OFFSET_OUT_OF_RANGE',
+      `offset ${this.offset}: the log was truncated and ends at ${logEndOffset}`,
+    )
+  }
+
+  #read(endOffset: number): boolean {
+    const { offset } = this
+    if (offset >= endOffset) return false
+    // A batch that reaches beyond the end is read all the same; its reader takes what lies below.
+    const { log } = this.#source
+    for (let bytes = this.#chunkBytes; ; bytes = Math.min(8 * bytes, limits.batchBytesMax)) {
+      const memory = batchMemory(new ArrayBuffer(bytes))
+      try {
+        this.#end = log.read(offset, log.logEndOffset, bytes, memory, 0)
+      } catch (cause) {
+        const isLast = bytes === limits.batchBytesMax
+        if (isLast || !isTidemarkError(cause, 'RECORD_TOO_LARGE')) throw cause
+        continue
+      }
+      this.#nextPosition = 0
+      this.memory = memory
+      return this.#end > 0
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** What the calls of `Log` take and give. */
+import type { Clock } from '../clock.ts'
+import { TidemarkError } from '../errors.ts'
+import type { FileSystem } from './file-system.ts'
+
+export interface OpenLogOptions {
+  /**
+   * Id of the topic, base64 of 16 bytes as Apache Kafka writes it into `partition.metadata`, so
+   * that a broker takes the directory for its own.
+   */
+  readonly topicId?: string
+  /** Default: the system's. */
+  readonly clock?: Clock
+  /** Default: the system's. */
+  readonly fs?: FileSystem
+}
+
+export interface AppendOptions {
+  /**
+   * Leader epoch to append in, not below the latest. Default: the latest, 0 in a new log. Readers
+   * of replicated logs tell histories apart by it.
+   */
+  readonly leaderEpoch?: number
+}
+
+export interface AppendResult {
+  /** Offset of the first record. */
+  readonly baseOffset: number
+  /** Offset of the last record; one below the first when there was none. */
+  readonly lastOffset: number
+  readonly batchCount: number
+  /** Bytes that were written. */
+  readonly sizeBytes: number
+}
+
+export interface ReadOptions {
+  /** First offset to read; default: the log's start. */
+  readonly fromOffset?: number
+  /**
+   * Instead of an offset: begin at the first record that is not older, in milliseconds since 1970.
+   */
+  readonly fromTimestamp?: number
+  /** Ends before this offset; default: the log's end at the time of the call. */
+  readonly toOffset?: number
+}
+
+export interface FollowOptions {
+  /** First offset to read; default: the log's end at the time of the call. */
+  readonly fromOffset?: number
+  /** Instead of an offset, as in `ReadOptions`; the log's end when all records are older. */
+  readonly fromTimestamp?: number
+  /** Ends the iteration; nothing is thrown. */
+  readonly signal?: AbortSignal
+}
+
+export interface LogDescription {
+  readonly directory: string
+  /** First offset that can be read. */
+  readonly logStartOffset: number
+  /** Offset that the next record gets. */
+  readonly logEndOffset: number
+  /** Everything below is on disk for certain. */
+  readonly recoveryPoint: number
+  /** Of all data files. */
+  readonly sizeBytes: number
+  readonly segmentCount: number
+  /** Latest leader epoch; -1 in a log without one. */
+  readonly leaderEpoch: number
+  /** Why it takes no more appends; undefined as long as it does. */
+  readonly failure: TidemarkError | undefined
+}
+
+export interface OffsetBounds {
+  readonly logStartOffset: number
+  readonly logEndOffset: number
+}
+
+/** @throws {TidemarkError} OFFSET_OUT_OF_RANGE, INVALID_ARGUMENT */
+export function checkFromOffset(offset: unknown, bounds: OffsetBounds): number {
+  const { logStartOffset, logEndOffset } = bounds
+  if (!isOffset(offset)) throw invalidOffset('fromOffset', offset)
+  if (offset >= logStartOffset && offset <= logEndOffset) return offset
+  throw new TidemarkError(
+    'OFFSET_OUT_OF_RANGE',
+    `fromOffset ${offset}: the log holds ${logStartOffset} to ${logEndOffset}`,
+  )
+}
+
+/** @throws {TidemarkError} INVALID_ARGUMENT */
+export function checkToOffset(offset: unknown, { logEndOffset }: OffsetBounds): number {
+  if (offset === undefined) return logEndOffset
+  if (!isOffset(offset)) throw invalidOffset('toOffset', offset)
+  return Math.min(offset, logEndOffset)
+}
+
+function isOffset(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function invalidOffset(name: string, value: unknown): TidemarkError {
+  return new TidemarkError(
+    'INVALID_ARGUMENT',
+    `${name} ${String(value)}: allowed are integers from 0 to 2^53 - 1`,
+  )
+}

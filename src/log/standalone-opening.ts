@@ -1,0 +1,67 @@
+/** Opens the directory of a log without a broker, after whatever end its last owner had. */
+import path from 'node:path'
+import { type Clock, systemClock } from '../clock.ts'
+import type { StandaloneConfig } from '../config.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+import { logConfigOf } from './log-config.ts'
+import type { OpenLogOptions } from './log-options.ts'
+import { PartitionLog } from './partition-log.ts'
+import { StandaloneState } from './standalone-state.ts'
+import { parsePartitionDirectoryName } from './topic-name.ts'
+
+export interface OpenedStandalone {
+  readonly directory: string
+  readonly config: StandaloneConfig
+  readonly log: PartitionLog
+  readonly state: StandaloneState
+  readonly clock: Clock
+  readonly fs: FileSystem
+}
+
+/** @throws {TidemarkError} what `StandaloneState.claim` and `PartitionLog.open` throw */
+export function openStandalone(
+  directory: string,
+  config: StandaloneConfig,
+  options: OpenLogOptions,
+): OpenedStandalone {
+  const fs = options.fs ?? realFileSystem
+  const clock = options.clock ?? systemClock
+  const state = StandaloneState.claim(fs, directory)
+  try {
+    const log = openLog(directory, config, state, { ...options, fs, clock })
+    const { recoveryPoint, logStartOffset } = log
+    state.write({ recoveryPoint, logStartOffset, cleanEndOffset: undefined })
+    return { directory, config, log, state, clock, fs }
+  } catch (cause) {
+    state.release()
+    throw cause
+  }
+}
+
+type Systems = OpenLogOptions & Required<Pick<OpenLogOptions, 'fs' | 'clock'>>
+
+function openLog(
+  directory: string,
+  config: StandaloneConfig,
+  state: StandaloneState,
+  { fs, clock, topicId }: Systems,
+): PartitionLog {
+  const { recoveryPoint, logStartOffset, cleanEndOffset } = state.offsets
+  const name = path.basename(path.resolve(directory))
+  const { topic, partition } = parsePartitionDirectoryName(name) ?? { topic: name, partition: 0 }
+  const own = { directory, topic, partition, config: logConfigOf(config), clock, fs }
+  const known = {
+    ...own,
+    ...(topicId === undefined ? {} : { topicId }),
+    recoveryPoint,
+    logStartOffset,
+  }
+  if (cleanEndOffset === undefined) return PartitionLog.open({ ...known, cleanShutdown: false })
+  // Before anything is written: a mark that came back after a crash would vouch for torn files.
+  state.write({ recoveryPoint, logStartOffset, cleanEndOffset: undefined })
+  const log = PartitionLog.open({ ...known, cleanShutdown: true })
+  if (log.logEndOffset === cleanEndOffset) return log
+  // Somebody else, a broker perhaps, has written since, and nobody knows how that ended.
+  log.close({ flush: false })
+  return PartitionLog.open({ ...known, cleanShutdown: false })
+}
