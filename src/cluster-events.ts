@@ -5,6 +5,7 @@ import type { ControllerEvent } from './replication/controller/controller-events
 import type { ReplicationEvent } from './replication/replication-event.ts'
 import type { BrokerNews } from './workers/broker-news.ts'
 import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
+import type { Truncation } from './workers/partition-store.ts'
 
 export type ClusterEvent =
   /**
@@ -21,6 +22,8 @@ export type ClusterEvent =
     }
   /** A follower could not read its leader's files, or had to drop its log to go on from them. */
   | { readonly type: 'catchUpNote'; readonly brokerId: BrokerId; readonly note: CatchUpNote }
+  /** A broker cut off the end of a log: its leader's history is another one (KIP-101). */
+  | ({ readonly type: 'truncated'; readonly brokerId: BrokerId } & Truncation)
   /** A partition's log failed on a broker. */
   | {
       readonly type: 'partitionFailed'
@@ -57,6 +60,7 @@ export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
     events.push({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
   }
   for (const note of news.catchUpNotes) events.push({ type: 'catchUpNote', brokerId: id, note })
+  for (const each of news.truncations) events.push({ type: 'truncated', brokerId: id, ...each })
   for (const { partition, code, message } of news.failures) {
     events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })
   }

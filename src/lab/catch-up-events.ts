@@ -64,6 +64,9 @@ export class CatchUpEvents {
       case 'catchUpNote':
         this.#groups.addNote(event.brokerId, event.note)
         break
+      case 'truncated':
+        this.#groups.addTruncation(event)
+        break
       case 'failed':
       case 'partitionFailed':
         this.failure ??= failureIn(event)
