@@ -1,11 +1,11 @@
 /** What a cluster tells its user about in-sync replicas, leaders and brokers, as it happens. */
-import type { TidemarkError } from './errors.ts'
+import { type ErrorCode, errorKinds, isTidemarkError, TidemarkError } from './errors.ts'
 import type { BrokerId, PartitionIndex } from './ids.ts'
 import type { ControllerEvent } from './replication/controller/controller-events.ts'
+import type { InvariantViolation } from './replication/invariants/board-invariants.ts'
 import type { ReplicationEvent } from './replication/replication-event.ts'
 import type { BrokerNews } from './workers/broker-news.ts'
 import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
-import type { Truncation } from './workers/partition-store.ts'
 
 export type ClusterEvent =
   /**
@@ -22,8 +22,6 @@ export type ClusterEvent =
     }
   /** A follower could not read its leader's files, or had to drop its log to go on from them. */
   | { readonly type: 'catchUpNote'; readonly brokerId: BrokerId; readonly note: CatchUpNote }
-  /** A broker cut off the end of a log: its leader's history is another one (KIP-101). */
-  | ({ readonly type: 'truncated'; readonly brokerId: BrokerId } & Truncation)
   /** A partition's log failed on a broker. */
   | {
       readonly type: 'partitionFailed'
@@ -32,6 +30,8 @@ export type ClusterEvent =
       readonly code: string
       readonly message: string
     }
+  /** With `checkInvariants`: a promise of the replication protocol was found broken. */
+  | ({ readonly type: 'invariantViolated' } & InvariantViolation)
   /**
    * A thread ended though nobody asked it to; broker 0 is the controller. `disk`: the broker
    * stopped itself because its disk failed, and others lead what it led.
@@ -60,9 +60,18 @@ export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
     events.push({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
   }
   for (const note of news.catchUpNotes) events.push({ type: 'catchUpNote', brokerId: id, note })
-  for (const each of news.truncations) events.push({ type: 'truncated', brokerId: id, ...each })
   for (const { partition, code, message } of news.failures) {
     events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })
   }
   return events
+}
+
+/** An error that a thread ended with comes as a copy: what it was is told by its code. */
+export function asError(value: unknown): TidemarkError | Error {
+  if (isTidemarkError(value)) return value
+  if (!(value instanceof Error)) return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
+  const { code } = value as NodeJS.ErrnoException
+  const isOurs = code !== undefined && Object.hasOwn(errorKinds, code)
+  if (!isOurs) return value
+  return new TidemarkError(code as ErrorCode, { detail: value.message, cause: value })
 }

@@ -13,6 +13,11 @@ export interface ClusterOptions {
   /** Settings under Kafka's names; see `clusterConfig`. */
   readonly config?: ClusterConfigInput
   readonly onEvent?: ClusterEventListener
+  /**
+   * Looks at the invariants of replication all the while, at little cost; what is found broken is
+   * an event `invariantViolated`. Default false.
+   */
+  readonly checkInvariants?: boolean
 }
 
 export interface CreateTopicOptions {

@@ -14,8 +14,14 @@ import type { ProducerOptions } from './client/producer-options.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
-import { type ClusterEvent, type ClusterEventListener, eventsOf } from './cluster-events.ts'
+import {
+  asError,
+  type ClusterEvent,
+  type ClusterEventListener,
+  eventsOf,
+} from './cluster-events.ts'
 import { ClusterFaults } from './cluster-faults.ts'
+import { InvariantWatch } from './cluster-invariants.ts'
 import { lockCluster } from './cluster-lock.ts'
 import {
   type ClusterOptions,
@@ -27,7 +33,7 @@ import {
 import { replicasOf } from './cluster-placement.ts'
 import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
-import { type ErrorCode, errorKinds, isTidemarkError, TidemarkError } from './errors.ts'
+import { TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
 import type { LogDirectory } from './log/log-directory.ts'
 import type { LogRecord } from './log/record.ts'
@@ -63,6 +69,7 @@ export class Cluster {
   #client!: ControllerClient
   #brokers: BrokerHost[] = []
   #closing: Promise<void> | undefined
+  readonly #watch: InvariantWatch
 
   private constructor(options: ClusterOptions, config: ClusterConfig, lock: LogDirectory) {
     this.directory = path.resolve(options.directory)
@@ -79,6 +86,9 @@ export class Cluster {
     this.faults = new ClusterFaults(this.board, (id) => this.#host(id))
     this.#ring = new RingProducer(this.memory, clientSlot.application)
     this.#wakeLoop = new WakeLoop(this.#ring.doorbell)
+    this.#watch = new InvariantWatch(this.board, (violation) =>
+      this.#emit({ type: 'invariantViolated', ...violation }),
+    )
     if (options.onEvent !== undefined) this.#listeners.add(options.onEvent)
   }
 
@@ -96,6 +106,7 @@ export class Cluster {
     const cluster = new Cluster(options, config, lock)
     try {
       await cluster.#start(brokers)
+      if (options.checkInvariants === true) cluster.#watch.start(cluster.#client.image)
     } catch (error) {
       await cluster.close()
       throw error
@@ -308,6 +319,7 @@ export class Cluster {
   }
 
   async #close(options: { readonly flush: boolean }): Promise<void> {
+    this.#watch.stop()
     this.#closed.abort()
     for (const producer of [...this.#producers]) producer.abort()
     await Promise.allSettled(this.#starting)
@@ -385,14 +397,4 @@ export class Cluster {
       this.#listeners.delete(onFailed)
     }
   }
-}
-
-/** An error that a thread ended with comes as a copy: what it was is told by its code. */
-function asError(value: unknown): TidemarkError | Error {
-  if (isTidemarkError(value)) return value
-  if (!(value instanceof Error)) return new TidemarkError('UNKNOWN_SERVER_ERROR', String(value))
-  const { code } = value as NodeJS.ErrnoException
-  const isOurs = code !== undefined && Object.hasOwn(errorKinds, code)
-  if (!isOurs) return value
-  return new TidemarkError(code as ErrorCode, { detail: value.message, cause: value })
 }

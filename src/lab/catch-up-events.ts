@@ -64,11 +64,9 @@ export class CatchUpEvents {
       case 'catchUpNote':
         this.#groups.addNote(event.brokerId, event.note)
         break
-      case 'truncated':
-        this.#groups.addTruncation(event)
-        break
       case 'failed':
       case 'partitionFailed':
+      case 'invariantViolated':
         this.failure ??= failureIn(event)
         break
       case 'recovery':

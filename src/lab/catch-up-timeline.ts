@@ -2,7 +2,6 @@
  * EventGroups: a timeline in which like events close together are one line, with the spread of the
  * numbers they stood on. Who decided, on what, how it travelled.
  */
-import type { ClusterEvent } from '../cluster-events.ts'
 import type { BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
 import type { LagCause } from '../replication/isr-cause.ts'
@@ -167,14 +166,6 @@ export class EventGroups {
     const step = kind === 'backedOff' ? 'could not read the leader' : 'started its log over'
     this.#join('follower', step, `${broker}`, atMs, 1, {}, () => {
       return `broker ${broker} from leader ${leader}: ${message}`
-    })
-  }
-
-  addTruncation(event: Extract<ClusterEvent, { type: 'truncated' }>): void {
-    const { atMs, brokerId, fromOffset, toOffset } = event
-    const numbers = { records: fromOffset - toOffset }
-    this.#join('follower', 'cut what diverged', `${brokerId}`, atMs, 1, numbers, (all) => {
-      return `broker ${brokerId} cut ${span(all, 'records')} records that its leader doesn't have`
     })
   }
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { TidemarkError } from '../errors.ts'
+import { isTidemarkError, TidemarkError } from '../errors.ts'
 import { readTextFile, replaceFile } from './checkpoint-file.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 import { makeDirectoryDurably } from './make-directory.ts'
@@ -152,9 +152,19 @@ export class LogDirectory {
     return path.join(this.directory, partitionDirectoryName(partition))
   }
 
-  /** @throws {TidemarkError} CORRUPT_FILE, KAFKA_STORAGE_ERROR. No file: none. */
+  /**
+   * No file: none. High watermarks that don't read are none either: they are written down without
+   * waiting for the disk, a loss of power may tear them, and leaders raise them again.
+   *
+   * @throws {TidemarkError} CORRUPT_FILE, KAFKA_STORAGE_ERROR
+   */
   readCheckpoint(kind: CheckpointKind): OffsetsByPartition {
-    return readOffsetCheckpoint(this.#fs, this.#checkpointFile(kind))
+    try {
+      return readOffsetCheckpoint(this.#fs, this.#checkpointFile(kind))
+    } catch (cause) {
+      if (kind !== 'highWatermark' || !isTidemarkError(cause, 'CORRUPT_FILE')) throw cause
+      return new Map()
+    }
   }
 
   /** Replaces all offsets of a kind, and waits for the disk. */

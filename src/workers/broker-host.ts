@@ -268,8 +268,7 @@ export class BrokerHost {
       this.#board.forceReaderDetached(brokerId, other)
     }
     this.#board.forgetPartitions(brokerId)
-    const isDisk = this.#diskFailure !== undefined
-    this.#board.setState(brokerId, isDisk ? brokerState.diskFailed : brokerState.dead)
+    this.#board.setState(brokerId, brokerState.dead)
     if (!this.#isExpectedToEnd) this.#onUnexpectedEnd()
   }
 

@@ -3,13 +3,12 @@ import type { PartitionIndex } from '../ids.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUp, CatchUpNote, CatchUpRead } from './catch-up.ts'
-import type { PartitionStore, Truncation } from './partition-store.ts'
+import type { PartitionStore } from './partition-store.ts'
 
 export interface BrokerNews {
   readonly events: ReplicationEvent[]
   readonly catchUpReads: CatchUpRead[]
   readonly catchUpNotes: CatchUpNote[]
-  readonly truncations: Truncation[]
   readonly failures: {
     readonly partition: PartitionIndex
     readonly code: string
@@ -29,7 +28,6 @@ export function takeBrokerNews(
   const failures = store.takeFailures().map(({ partition, error }) => {
     return { partition, code: error.code, message: error.message }
   })
-  const truncations = store.takeTruncations()
-  const news = { events, catchUpReads, catchUpNotes, truncations, failures }
-  return Object.values(news).some(({ length }) => length > 0) ? news : undefined
+  const count = events.length + catchUpReads.length + catchUpNotes.length + failures.length
+  return count === 0 ? undefined : { events, catchUpReads, catchUpNotes, failures }
 }

@@ -127,7 +127,7 @@ export class BrokerNode {
     })
     const ring = new BatchRing(memory.rings[brokerId - 1]!)
     const { store, leaders, followed } = this
-    const shared = { brokerId, board, faults: new FaultWords(board), store, tally: this.#tally }
+    const shared = { brokerId, board, faults: new FaultWords(board), store, fs, tally: this.#tally }
     this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
     this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
     this.#followers = new RingFollowers({ ...shared, ring, leaders, config })

@@ -6,6 +6,7 @@
 import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
+import type { FileSystem } from '../log/file-system.ts'
 import { epochEndOf, readLeaderEpochs } from '../log/leader-epochs.ts'
 import { findDivergence } from '../replication/divergence.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
@@ -31,6 +32,7 @@ export interface RoleChangesParts {
   readonly offsets: LeaderOffsets
   readonly catchUp: CatchUp
   readonly brokerDirectory: (broker: BrokerId) => string
+  readonly fs: FileSystem
   /**
    * Tells the leader this broker's end offset of a partition, when it is not the ring that does.
    */
@@ -95,6 +97,8 @@ export class RoleChanges {
     const made = leaders.makeLeader(registration, local, minInSync, nowMs)
     if (!made.accepted) return
     if (made.isNewLeader) {
+      // A failed append may have left records that the word doesn't tell of.
+      board.setLogEndOffset(brokerId, index, log.logEndOffset)
       followed.stop(index)
       catchUp.forget(index)
       board.setFollowedEpoch(brokerId, index, -1)
@@ -166,11 +170,11 @@ export class RoleChanges {
 
   /** In at most as many rounds as epochs differ. */
   #reconcile(partition: PartitionIndex, leader: BrokerId, leaderEndOffset: number): void {
-    const { store, brokerDirectory } = this.#parts
+    const { store, brokerDirectory, fs } = this.#parts
     const { topic, partition: number, log } = store.stored(partition)
     if (log.logEndOffset === 0) return
     const directory = path.join(brokerDirectory(leader), partitionName(topic, number))
-    const history = readLeaderEpochs(directory)
+    const history = readLeaderEpochs(directory, fs)
     for (;;) {
       const latestEpoch = log.leaderEpochs.latest
       const follower = {

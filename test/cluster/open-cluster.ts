@@ -1,7 +1,7 @@
 /** Small clusters that live as long as a test, and what tests want to know of them. */
 import fs from 'node:fs'
 import path from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { Cluster } from '../../src/cluster.ts'
 import type { ClusterEvent } from '../../src/cluster-events.ts'
 import type { ClusterOptions, CreateTopicOptions } from '../../src/cluster-options.ts'
@@ -17,6 +17,7 @@ export async function openCluster(options: Partial<ClusterOptions> = {}): Promis
   const events: ClusterEvent[] = []
   const directory = options.directory ?? temporaryDirectory()
   const cluster = await Cluster.open({
+    checkInvariants: true,
     ...options,
     directory,
     config: {
@@ -29,7 +30,10 @@ export async function openCluster(options: Partial<ClusterOptions> = {}): Promis
     },
     onEvent: (event) => events.push(event),
   })
-  onTestFinished(() => cluster.close())
+  onTestFinished(async () => {
+    await cluster.close()
+    expect(events.filter(({ type }) => type === 'invariantViolated')).toEqual([])
+  })
   return { cluster, events }
 }
 

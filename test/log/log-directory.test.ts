@@ -186,6 +186,17 @@ describe('conformance 44: checkpoints', () => {
   })
 })
 
+it.each(['', '0\n2\na-b 0 5\n', '\0\0\0\0'])(
+  'high watermarks that a loss of power left as %j are none',
+  (text) => {
+    const directory = temporaryDirectory()
+    const opened = openDirectory(directory)
+    fs.writeFileSync(path.join(directory, 'replication-offset-checkpoint'), text)
+    expect(opened.readCheckpoint('highWatermark')).toEqual(new Map())
+    opened.close()
+  },
+)
+
 describe('partitions', () => {
   it('are the directories named as such', () => {
     const directory = temporaryDirectory()

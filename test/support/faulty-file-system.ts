@@ -26,6 +26,11 @@ export class FaultyFileSystem implements FileSystem {
     this.#random = random
   }
 
+  /** Something goes wrong, or has gone wrong since the faults were last cleared. */
+  get hasFaults(): boolean {
+    return this.syncFailed || this.powerIsGone || this.roomBytes < Number.POSITIVE_INFINITY
+  }
+
   /** The machine is as good as new; what was lost stays lost. */
   clearFaults(): void {
     this.roomBytes = Number.POSITIVE_INFINITY

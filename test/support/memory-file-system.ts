@@ -27,6 +27,15 @@ export class MemoryFileSystem implements FileSystem {
     crashBelow(this.#root, random, this.#sequence, kind)
   }
 
+  /**
+   * The machine that has this directory loses its power; the descriptors that others have of its
+   * files stay open, and show what is left.
+   */
+  crashDirectory(path: string, random: SeededRandom, kind?: CrashKind): void {
+    const node = this.#find(path)
+    if (node instanceof MemoryDirectory) crashBelow(node, random, this.#sequence, kind)
+  }
+
   /** The process ends; what it wrote is all there. */
   closeAll(): void {
     for (const fd of [...this.#open.keys()]) this.close(fd)

@@ -1,0 +1,186 @@
+/** Every invariant, looked at after every step of a history; the first violation is kept. */
+import { brokerId, type PartitionIndex, partitionIndex } from '../../src/ids.ts'
+import {
+  BoardInvariants,
+  type InvariantViolation,
+} from '../../src/replication/invariants/board-invariants.ts'
+import { epochsThatDidNotGrow } from '../../src/replication/invariants/epochs-grow.ts'
+import type { AlterPartitionRequest } from '../../src/replication/messages.ts'
+import type { PartitionRegistration } from '../../src/replication/registration.ts'
+import { BatchRing } from '../../src/workers/batch-ring.ts'
+import { readerState } from '../../src/workers/progress-board.ts'
+import { CommittedKept } from './invariants/committed-kept.ts'
+import { ringReaderFault } from './invariants/ring-reader-within.ts'
+import { staleProposalThatCounted } from './invariants/stale-proposal.ts'
+import { type LogContents, partitionDirectory, readContents } from './log-contents.ts'
+import type { SimulatedBroker } from './simulated-broker.ts'
+import type { Acknowledged } from './simulated-clients.ts'
+import type { SimulatedCluster } from './simulated-cluster.ts'
+
+export class HistoryChecks {
+  violation: InvariantViolation | undefined
+  readonly promises = new CommittedKept()
+  readonly #cluster: SimulatedCluster
+  readonly #board: BoardInvariants
+  readonly #rings: BatchRing[]
+  /** Partitions whose next leader may lack committed records. */
+  readonly #forgiven = new Set<PartitionIndex>()
+  /** Leader epoch whose leader's log was looked through, a partition. */
+  readonly #checkedEpoch = new Map<PartitionIndex, number>()
+  readonly #report = (violation: InvariantViolation): void => {
+    this.violation ??= violation
+  }
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster
+    this.#board = new BoardInvariants(cluster.board, cluster.brokers.length)
+    this.#rings = cluster.memory.rings.map((buffers) => new BatchRing(buffers))
+  }
+
+  tell(invariant: string, partition: PartitionIndex | -1, detail: string | undefined): void {
+    if (detail !== undefined) this.#report({ invariant, partition, detail })
+  }
+
+  // ── what is told ─────────────────────────────────────────────────────────────────────────────
+
+  committed(before: PartitionRegistration | undefined, after: PartitionRegistration): void {
+    const { coverage } = this.#cluster
+    coverage.note(() => {
+      return `#${after.index}: leader ${after.leader} of epoch ${after.leaderEpoch}, in sync ${after.inSyncReplicas}, partition epoch ${after.partitionEpoch}, replicas ${after.replicas}`
+    })
+    if (before === undefined) return
+    const { index, leader } = after
+    this.tell('epochs-grow', index, epochsThatDidNotGrow(before, after))
+    if (leader < 1 || leader === before.leader) return
+    const holders = [...before.inSyncReplicas, ...before.eligibleLeaderReplicas]
+    if (!holders.includes(leader)) this.#forgiven.add(index)
+  }
+
+  /** A new life that lost data, and is all that is left of the in-sync replicas. */
+  registered(broker: SimulatedBroker): void {
+    const { hasLostData } = broker
+    broker.hasLostData = false
+    if (!hasLostData) return
+    for (let partition = 0; partition < this.#cluster.partitions; partition++) {
+      const registration = this.#cluster.registration(partition)
+      if (registration === undefined) continue
+      const { inSyncReplicas, index } = registration
+      if (inSyncReplicas.length !== 1 || inSyncReplicas[0] !== broker.id) continue
+      this.#cluster.coverage.count('the last in-sync replica lost data')
+      this.#forgiven.add(index)
+    }
+  }
+
+  proposed(request: AlterPartitionRequest, before: readonly PartitionRegistration[]): void {
+    const registeredEpoch = this.#cluster.controller.image.broker(request.brokerId)?.brokerEpoch
+    for (const [at, item] of request.items.entries()) {
+      const after = this.#cluster.registration(item.partition)
+      if (after === undefined || before[at] === undefined) continue
+      const handled = {
+        sender: request.brokerId,
+        senderEpoch: request.brokerEpoch,
+        registeredEpoch,
+        item,
+        before: before[at],
+        after,
+      }
+      this.tell('stale-proposal', item.partition, staleProposalThatCounted(handled))
+    }
+  }
+
+  promised({ partition, leader, baseOffset, count, crc }: Acknowledged): void {
+    this.keep(partition, leader, { baseOffset, endOffset: baseOffset + count, contents: crc })
+  }
+
+  /** A batch that the leader showed to be committed. */
+  keep(
+    partition: PartitionIndex,
+    leader: number,
+    batch: { baseOffset: number; endOffset: number; contents: number },
+  ): void {
+    const registration = this.#cluster.registration(partition)
+    // A leader may have answered in the very step in which it began.
+    if (registration !== undefined) this.#checkLeader(registration)
+    const epoch = this.#cluster.board.ledEpoch(brokerId(leader), partition)
+    this.#cluster.coverage.note(() => {
+      return `#${partition}: ${leader} in epoch ${epoch} showed ${batch.baseOffset} to ${batch.endOffset}`
+    })
+    this.tell('committed-kept', partition, this.promises.promise(partition, epoch, batch))
+  }
+
+  // ── what is looked at ────────────────────────────────────────────────────────────────────────
+
+  afterStep(): void {
+    for (let partition = 0; partition < this.#cluster.partitions; partition++) {
+      const registration = this.#cluster.registration(partition)
+      if (registration === undefined) continue
+      this.#board.check(registration, this.#report)
+      this.#checkLeader(registration)
+    }
+    this.#checkRings()
+  }
+
+  /** As far as the leader says that its log goes. */
+  contents(broker: number, registration: PartitionRegistration): LogContents {
+    const { topic, partition, index } = registration
+    const end = this.#cluster.board.logEndOffset(brokerId(broker), index)
+    return readContents(this.#cluster.disk, partitionDirectory(broker, topic, partition), end)
+  }
+
+  #checkLeader(registration: PartitionRegistration): void {
+    const { index, leader, leaderEpoch } = registration
+    const { board } = this.#cluster
+    if (leader < 1 || board.ledEpoch(leader, index) !== leaderEpoch) return
+    if (this.#checkedEpoch.get(index) !== leaderEpoch) {
+      this.#checkedEpoch.set(index, leaderEpoch)
+      this.#checkNewLeader(registration)
+    }
+    const end = board.logEndOffset(leader, index)
+    const promised = this.promises.endOffset(index)
+    if (end >= promised) return
+    const detail = `leader ${leader} of epoch ${leaderEpoch} ends at ${end}, committed is ${promised}`
+    this.tell('committed-kept', index, detail)
+  }
+
+  #checkNewLeader(registration: PartitionRegistration): void {
+    const { index, leader, leaderEpoch } = registration
+    const contents = this.contents(leader, registration)
+    this.#cluster.coverage.note(() => {
+      return `#${index}: ${leader} leads in epoch ${leaderEpoch} from ${contents.logEndOffset}`
+    })
+    if (this.#forgiven.delete(index)) {
+      this.promises.forgive(index, leaderEpoch, contents.crcAt)
+      return
+    }
+    const start = contents.batches[0]?.baseOffset ?? contents.logEndOffset
+    const missing = this.promises.missing(index, start, contents.crcAt)
+    if (missing === undefined) return
+    this.tell('committed-kept', index, `leader ${leader} of epoch ${leaderEpoch}: ${missing}`)
+  }
+
+  #checkRings(): void {
+    const { board, brokers } = this.#cluster
+    for (const { id: leader, life } of brokers) {
+      if (life === undefined) continue
+      const { limit, published, tail } = this.#rings[leader - 1]
+      for (const { id: follower } of brokers) {
+        if (follower === leader) continue
+        const state = board.readerState(leader, follower)
+        if (state !== readerState.idle && state !== readerState.reading) continue
+        const cursor = board.cursor(leader, follower)
+        const fault = ringReaderFault({ limit, cursor, published, tail })
+        if (fault === undefined) continue
+        this.tell('ring-reader-within', -1, `${follower} in the ring of ${leader}: ${fault}`)
+      }
+    }
+  }
+
+  get registrations(): PartitionRegistration[] {
+    const found: PartitionRegistration[] = []
+    for (let partition = 0; partition < this.#cluster.partitions; partition++) {
+      const registration = this.#cluster.controller.image.partition(partitionIndex(partition))
+      if (registration !== undefined) found.push(registration)
+    }
+    return found
+  }
+}
