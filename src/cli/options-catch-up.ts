@@ -1,7 +1,8 @@
 /** Options of `tidemark catch-up`, as `--help` shows them and as the laboratory takes them. */
 import type { Command } from 'commander'
-import type { CatchUpOptions, FaultKind, LoadOptions, ProduceRate } from '../lab/result.ts'
+import type { CatchUpOptions, LoadOptions, ProduceRate } from '../lab/result.ts'
 import { badValue, parseCount, parseDuration, parseRate, parseThrottle } from '../lab/units.ts'
+import { faultOptions, faultSpecs } from './options-fault.ts'
 import * as load from './options-load.ts'
 import {
   choice,
@@ -11,7 +12,6 @@ import {
   isOff,
   isOn,
   type OptionSpec,
-  orList,
   pathValue,
   type RawOptions,
   randomSeed,
@@ -19,9 +19,6 @@ import {
 } from './options-values.ts'
 
 const hourMs = 3_600_000
-const faults: readonly FaultKind[] = ['pause', 'kill', 'throttle']
-const laterFaults = ['wipe', 'isolate']
-
 const minInsync: OptionSpec = {
   flags: '--min-insync <n>',
   text: 'min.insync.replicas',
@@ -44,15 +41,7 @@ const loadSpecs: readonly OptionSpec[] = [
   load.seed,
 ]
 
-const faultSpecs: readonly OptionSpec[] = [
-  {
-    flags: '--fault <kind>',
-    text: 'what happens to the follower: pause, kill or throttle',
-    fallback: 'pause',
-  },
-  { flags: '--throttle <rate>', text: 'what --fault throttle leaves it, for example 20MB/s' },
-  { flags: '--follower <broker>', text: 'whom it happens to', fallbackText: 'the last broker' },
-  { flags: '--outage <duration>', text: 'for how long', fallback: '5s' },
+const returnSpecs: readonly OptionSpec[] = [
   {
     flags: '--replica-lag-time-max <duration>',
     text: 'replica.lag.time.max.ms: how long a follower may lag and stay in the ISR',
@@ -95,7 +84,7 @@ export function defineCatchUpOptions(command: Command): Command {
   const cluster = [load.brokers, load.replicationFactor, load.partitions, minInsync, load.leaders]
   defineOptions(command, 'Cluster:', cluster)
   defineOptions(command, 'Load:', loadSpecs)
-  defineOptions(command, 'Fault and return:', faultSpecs)
+  defineOptions(command, 'Fault and return:', [...faultSpecs, ...returnSpecs])
   defineOptions(command, 'Run:', runSpecs)
   return defineOptions(command, 'Output:', outputSpecs)
 }
@@ -110,15 +99,14 @@ export function resolveCatchUpOptions(raw: RawOptions, random = randomSeed): Cat
   const shared = load.resolveLoadOptions(raw, 2, random)
   const duration = (option: string, fallback: string, min: number) =>
     parseDuration(option, textOf(raw, option, fallback)!, { min, max: hourMs })
+  const warmUpMs = duration('--warm-up', '3s', 0)
   const limit = textOf(raw, '--catch-up-limit')
   const repeat = textOf(raw, '--repeat', '1')!
   return Object.freeze({
     ...shared,
     minInsync: minInsyncValue(raw, shared),
     ...arrivals(raw),
-    ...faultValues(raw),
-    follower: followerValue(raw, shared),
-    outageMs: duration('--outage', '5s', 10),
+    ...faultOptions(raw, shared, warmUpMs),
     replicaLagTimeMaxMs: duration('--replica-lag-time-max', '1s', 10),
     expand: choice('--expand', textOf(raw, '--expand', 'log-end-offset')!, [
       'log-end-offset',
@@ -129,7 +117,7 @@ export function resolveCatchUpOptions(raw: RawOptions, random = randomSeed): Cat
       'round-robin',
     ]),
     catchUpLimitBytesPerSec: limit === undefined ? null : parseThrottle('--catch-up-limit', limit),
-    warmUpMs: duration('--warm-up', '3s', 0),
+    warmUpMs,
     settleMs: duration('--settle', '3s', 0),
     timeoutMs: duration('--timeout', '120s', 100),
     repeat: parseCount('--repeat', repeat, { min: 1, max: 100 }),
@@ -166,33 +154,4 @@ function arrivals(raw: RawOptions) {
   const rateBytesPerSec: ProduceRate =
     rate === undefined ? 'calibrated' : parseRate('--rate', rate, { min: 1 })
   return { rateBytesPerSec, replay, timeScale: factor('--time-scale', scale ?? '1', 0.001, 1e6) }
-}
-
-function faultValues(raw: RawOptions) {
-  const text = textOf(raw, '--fault', 'pause')!
-  if (laterFaults.includes(text)) {
-    const now = orList(faults)
-    throw badValue('--fault', text, `comes with a later release; now it must be ${now}`)
-  }
-  const fault = choice('--fault', text, faults)
-  const throttle = textOf(raw, '--throttle')
-  if (fault === 'throttle' && throttle === undefined) {
-    throw badValue('--fault', text, 'needs --throttle with a rate such as 20MB/s')
-  }
-  if (fault !== 'throttle' && throttle !== undefined) {
-    throw badValue('--throttle', throttle, 'only with --fault throttle')
-  }
-  return {
-    fault,
-    throttleBytesPerSec: throttle === undefined ? null : parseThrottle('--throttle', throttle),
-  }
-}
-
-function followerValue(raw: RawOptions, { brokers, leaders }: LoadOptions): number {
-  const text = textOf(raw, '--follower')
-  if (text === undefined) return brokers
-  const follower = parseCount('--follower', text, { min: 1, max: brokers })
-  if (follower > 1 || leaders === 'spread') return follower
-  const others = brokers === 2 ? '2' : `from 2 to ${brokers}`
-  throw badValue('--follower', text, `must be ${others}; broker 1 leads (see --leaders)`)
 }

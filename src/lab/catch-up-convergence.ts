@@ -5,11 +5,12 @@
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { CatchUpEvents } from './catch-up-events.ts'
 import { type CatchUpSampler, sampleMs } from './catch-up-sampler.ts'
+import { endsTheThread, type Fault } from './faults.ts'
 import type { LabCluster } from './lab-cluster.ts'
 
 export class CatchUpConvergence {
   /** Partitions that the follower follows, and so must be brought up. */
-  readonly affected: readonly PartitionIndex[]
+  affected: readonly PartitionIndex[]
   readonly #lab: LabCluster
   readonly #follower: BrokerId
   readonly #events: CatchUpEvents
@@ -20,10 +21,32 @@ export class CatchUpConvergence {
     this.#follower = follower
     this.#events = events
     this.#sampler = sampler
-    this.affected = lab.partitions.filter((index) => {
-      const registration = lab.cluster.registration(index)
-      if (registration === undefined || registration.leader === follower) return false
-      return registration.replicas.includes(follower)
+    this.affected = this.#followedBy(() => false)
+  }
+
+  /** Partitions that the broker leads now. */
+  led(): PartitionIndex[] {
+    return this.#lab.partitions.filter((index) => {
+      return this.#lab.cluster.registration(index)?.leader === this.#follower
+    })
+  }
+
+  /**
+   * After the faults: what the broker follows now, and, if its thread had ended, all that it holds;
+   * such a broker leads nothing when it is back.
+   */
+  settle(faults: readonly Fault[]): void {
+    const ended = faults.some((fault) => fault.broker === this.#follower && endsTheThread(fault))
+    this.affected = this.#followedBy(() => ended)
+  }
+
+  #followedBy(evenIfLed: () => boolean): PartitionIndex[] {
+    const { cluster, partitions } = this.#lab
+    return partitions.filter((index) => {
+      const registration = cluster.registration(index)
+      if (registration === undefined) return false
+      if (registration.leader === this.#follower && !evenIfLed()) return false
+      return registration.replicas.includes(this.#follower)
     })
   }
 
@@ -33,10 +56,10 @@ export class CatchUpConvergence {
     return Float64Array.from(this.affected, (index) => {
       const leader = this.#lab.cluster.registration(index)?.leader ?? -1
       if (leader < 1 || leader === this.#follower) return 0
-      return Math.max(
-        0,
-        board.logEndOffset(leader as BrokerId, index) - board.logEndOffset(this.#follower, index),
-      )
+      const own = board.logEndOffset(this.#follower, index)
+      // What the leader no longer holds can't be lacked.
+      const first = board.logStartOffset(leader as BrokerId, index)
+      return Math.max(0, board.logEndOffset(leader as BrokerId, index) - Math.max(own, first))
     })
   }
 

@@ -26,6 +26,8 @@ export class CatchUpEvents {
     reachedAtMs: new Map(),
     admittedAtMs: new Map(),
   }
+  /** When the controller first elected another leader than the broker under study. */
+  readonly electedAtMs = new Map<PartitionIndex, number>()
   readonly reads: CatchUpRead[] = []
   shrinks = 0
   expands = 0
@@ -132,8 +134,18 @@ export class CatchUpEvents {
     if (!evictedAtMs.has(partition)) evictedAtMs.set(partition, atMs)
   }
 
+  /** Of partitions that the broker led nobody else tells that it left. */
   #takeController(event: ControllerEvent): void {
     this.#groups.addController(event)
+    const { kind, brokerId, partitions, atMs } = event
+    if (brokerId !== this.#follower || atMs < this.#sinceMs) return
+    const { evictedAtMs } = this.times
+    for (const partition of partitions) {
+      const isLed = kind === 'elected' && event.detail.leaderless === 0
+      if (isLed && !this.electedAtMs.has(partition)) this.electedAtMs.set(partition, atMs)
+      const left = kind === 'fenced' || kind === 'registered' || kind === 'shuttingDown'
+      if (left && !evictedAtMs.has(partition)) evictedAtMs.set(partition, atMs)
+    }
   }
 
   #takeReads(broker: BrokerId, reads: readonly CatchUpRead[]): void {

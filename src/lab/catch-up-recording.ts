@@ -36,7 +36,8 @@ export interface CatchUpRecording {
     readonly advances: number
   }
   readonly backlogRecords: number
-  readonly affected: readonly PartitionIndex[]
+  /** Partitions that the broker under study led when the first fault came. */
+  readonly led: readonly PartitionIndex[]
   readonly outcome: 'converged' | 'diverges' | 'timed-out'
   readonly interrupted: boolean
 }

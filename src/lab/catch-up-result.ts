@@ -3,6 +3,7 @@
  */
 import type { CatchUpRecording } from './catch-up-recording.ts'
 import type { Sample } from './catch-up-sampler.ts'
+import { failoverOf } from './failover.ts'
 import { foregroundWindow } from './foreground.ts'
 import { LoadSeries } from './load-series.ts'
 import {
@@ -38,6 +39,7 @@ export function resultOfCatchUp(
     outcome: recording.outcome,
     interrupted: recording.interrupted,
     evictedAfterMs: evictedAfter(recording),
+    failover: failoverOf(recording.led, events.electedAtMs, at.faultMs, recording.load.ledgers),
     backlogBytes: Math.round(forecast.backlogBytes),
     backlogRecords: recording.backlogRecords,
     catchUpMs,

@@ -9,9 +9,11 @@ import { calibrate, noteCalibration } from './calibration.ts'
 import { CatchUpAttachments } from './catch-up-attachments.ts'
 import { CatchUpConvergence } from './catch-up-convergence.ts'
 import { CatchUpEvents } from './catch-up-events.ts'
+import { CatchUpFaults } from './catch-up-faults.ts'
 import { CatchUpForecast } from './catch-up-forecast.ts'
 import type { CatchUpRecording, Instants } from './catch-up-recording.ts'
 import { CatchUpSampler, sampleMs } from './catch-up-sampler.ts'
+import { takesAway } from './faults.ts'
 import type { InputRecords } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
 import { LoadLedger, type LoadLedgerBuffers, ledgerRowBytes } from './load-ledger.ts'
@@ -47,6 +49,8 @@ export async function runCatchUp(parts: CatchUpRunParts): Promise<CatchUpRecordi
     load: options,
     config: {
       'replica.lag.time.max.ms': options.replicaLagTimeMaxMs,
+      'broker.session.timeout.ms': options.sessionTimeoutMs,
+      'broker.heartbeat.interval.ms': Math.min(2_000, Math.floor(options.sessionTimeoutMs / 4.5)),
       'isr.expand.criterion':
         options.expand === 'log-end-offset' ? 'log.end.offset' : 'high.watermark',
       'catch.up.policy': options.policy,
@@ -71,7 +75,9 @@ class CatchUpRun {
   readonly #sampler: CatchUpSampler
   #forecast!: CatchUpForecast
   readonly #follower: BrokerId
-  readonly #affected: readonly PartitionIndex[]
+  readonly #faults: CatchUpFaults
+  /** Partitions that the broker under study led when the first fault came. */
+  #led: readonly PartitionIndex[] = []
   readonly #convergence: CatchUpConvergence
   readonly #attachments: CatchUpAttachments
   readonly #at: Instants = {
@@ -99,7 +105,7 @@ class CatchUpRun {
       systemClock.nowMs(),
     )
     this.#convergence = new CatchUpConvergence(lab, this.#follower, events, this.#sampler)
-    this.#affected = this.#convergence.affected
+    this.#faults = new CatchUpFaults(lab.cluster, events, parts.options.faults)
     this.#attachments = new CatchUpAttachments(lab.cluster, events)
     this.#calibration = parts.calibration
   }
@@ -119,7 +125,7 @@ class CatchUpRun {
         `${formatCount(this.#lab.partitions.length)} partitions, acks ${options.acks}`,
       )
       this.#load.begin()
-      await this.#for('warm-up', 'warm-up', options.warmUpMs)
+      await this.#for('warm-up', 'warm-up', this.#faults.nextAtMs ?? 0)
       const outcome = await this.#faultAndReturn()
       await this.#for('settle', 'settling', outcome === 'converged' ? options.settleMs : 0)
       this.#parts.progress.phase('waiting for the last acknowledgements', null)
@@ -177,20 +183,21 @@ class CatchUpRun {
   async #faultAndReturn(): Promise<CatchUpRecording['outcome']> {
     const { signal, progress } = this.#parts
     if (signal.aborted) return 'timed-out'
+    this.#led = this.#convergence.led()
     this.#at.faultMs = systemClock.nowMs()
     this.#events.begin(this.#at.faultMs)
-    await this.#inflict()
-    const title = `outage of broker ${this.#follower} (${this.#options.fault})`
-    await this.#for(
-      this.#options.fault === 'throttle' ? 'fault' : 'awaiting-eviction',
-      title,
-      this.#options.outageMs,
-    )
-    if (signal.aborted) {
-      await this.#relieve()
-      return 'timed-out'
+    while (this.#faults.nextAtMs !== undefined) {
+      await this.#faults.next(() => systemClock.nowMs(), this.#convergence.affected.length)
+      const { nextAtMs } = this.#faults
+      if (nextAtMs === undefined) break
+      const leftMs = this.#at.startMs + nextAtMs - systemClock.nowMs()
+      await this.#for(this.#faultPhase, this.#faults.title, leftMs)
+      if (signal.aborted) {
+        await this.#faults.relieveAll()
+        return 'timed-out'
+      }
     }
-    await this.#relieve()
+    this.#convergence.settle(this.#options.faults)
     this.#at.resumeMs = systemClock.nowMs()
     const sample = this.#sampler.take('catching-up')
     this.#backlogRecords = sample.lagRecords
@@ -206,28 +213,9 @@ class CatchUpRun {
     return await this.#awaitConvergence()
   }
 
-  async #inflict(): Promise<void> {
-    const { cluster } = this.#lab
-    const { fault, throttleBytesPerSec, outageMs } = this.#options
-    const what = { pause: 'frozen', kill: 'killed without warning', throttle: 'throttled' }[fault]
-    this.#note(
-      'harness',
-      `follower ${what}`,
-      `broker ${this.#follower}, for ${formatDuration(outageMs)}`,
-      this.#affected.length,
-      fault,
-    )
-    if (fault === 'pause') await cluster.pause(this.#follower)
-    else if (fault === 'kill') await cluster.kill(this.#follower)
-    else cluster.throttle(this.#follower, throttleBytesPerSec ?? 0)
-  }
-
-  async #relieve(): Promise<void> {
-    const { cluster } = this.#lab
-    const { fault } = this.#options
-    if (fault === 'pause') cluster.resume(this.#follower)
-    else if (fault === 'kill') await cluster.restart(this.#follower)
-    else cluster.throttle(this.#follower, 0)
+  /** Under these two it may stay in sync: nothing is awaited. */
+  get #faultPhase(): Phase {
+    return this.#options.faults.some(takesAway) ? 'awaiting-eviction' : 'fault'
   }
 
   async #awaitConvergence(): Promise<CatchUpRecording['outcome']> {
@@ -247,7 +235,7 @@ class CatchUpRun {
           'harness',
           'redundancy restored',
           'every partition has all its in-sync replicas again',
-          this.#affected.length,
+          this.#convergence.affected.length,
           'restored',
         )
         return 'converged'
@@ -270,7 +258,7 @@ class CatchUpRun {
       'follower',
       'caught up',
       `every partition of broker ${this.#follower} has been at the moving log end`,
-      this.#affected.length,
+      this.#convergence.affected.length,
       'caught up',
     )
   }
@@ -289,7 +277,8 @@ class CatchUpRun {
   #phaseNow(phase: Phase): Phase {
     if (phase !== 'awaiting-eviction' && phase !== 'fault') return phase
     const { evictedAtMs } = this.#events.times
-    return evictedAtMs.size >= this.#affected.length && this.#affected.length > 0
+    return evictedAtMs.size >= this.#convergence.affected.length &&
+      this.#convergence.affected.length > 0
       ? 'out-of-sync'
       : phase
   }
@@ -358,7 +347,7 @@ class CatchUpRun {
         advances,
       },
       backlogRecords: this.#backlogRecords,
-      affected: this.#affected,
+      led: this.#led,
       outcome,
       interrupted: signal.aborted,
     }

@@ -219,7 +219,8 @@ export class LoadGenerator {
     if (error === 0) ledger.status[row] = ledgerStatus.acknowledged
     else {
       const code = errorCodeOf(error)
-      const isUnknown = outcomeUnknown.has(code)
+      // A leader that leads no more may have appended it, and others may have it.
+      const isUnknown = outcomeUnknown.has(code) || baseOffset >= 0
       ledger.status[row] = isUnknown ? ledgerStatus.unknown : ledgerStatus.refused
       if (code === 'KAFKA_STORAGE_ERROR') this.#failure = code
     }

@@ -5,12 +5,14 @@
  * that", for example `catchUpMs` of a run that never converged.
  */
 
+import type { Failover } from './failover.ts'
+import type { Fault, FaultKind } from './faults.ts'
+
 export const resultSchemaVersion = 1
 
 export type Acks = 0 | 1 | 'all'
 export type Compression = 'none' | 'lz4'
 export type LeaderPlacement = 'one' | 'spread'
-export type FaultKind = 'pause' | 'kill' | 'throttle'
 export type ExpandCriterion = 'log-end-offset' | 'high-watermark'
 export type CatchUpPolicy = 'smallest-lag-first' | 'round-robin'
 
@@ -54,8 +56,13 @@ export interface CatchUpOptions extends LoadOptions {
   readonly fault: FaultKind
   /** Only of the fault `throttle`. */
   readonly throttleBytesPerSec: number | null
+  /** The broker under study. */
   readonly follower: number
+  /** First fault → last end. */
   readonly outageMs: number
+  /** All that goes wrong; with one fault it is what the fields above say. */
+  readonly faults: readonly Fault[]
+  readonly sessionTimeoutMs: number
   readonly replicaLagTimeMaxMs: number
   readonly expand: ExpandCriterion
   readonly policy: CatchUpPolicy
@@ -253,6 +260,8 @@ export interface CatchUpResult {
   /** Ctrl-C came; everything below is what was measured until then. */
   readonly interrupted: boolean
   readonly evictedAfterMs: Spread | null
+  /** null: the broker led nothing, or kept the lead. */
+  readonly failover: Failover | null
   readonly backlogBytes: number
   readonly backlogRecords: number
   readonly catchUpMs: number | null

@@ -12,6 +12,8 @@ function parse(...args: string[]): CatchUpOptions {
   return resolveCatchUpOptions(command.opts(), () => 42)
 }
 
+const noDetails = { throttleBytesPerSec: null, isolation: null, disk: null, clockOffsetMs: null }
+
 function refusal(...args: string[]): string {
   try {
     parse(...args)
@@ -40,8 +42,10 @@ describe('options of catch-up', () => {
       acks: 'all',
       fault: 'pause',
       throttleBytesPerSec: null,
+      faults: [{ ...noDetails, atMs: 3000, forMs: 5000, kind: 'pause', broker: 3 }],
       follower: 3,
       outageMs: 5000,
+      sessionTimeoutMs: 9000,
       replicaLagTimeMaxMs: 1000,
       expand: 'log-end-offset',
       policy: 'smallest-lag-first',
@@ -89,8 +93,19 @@ describe('options of catch-up', () => {
       acks: 1,
       fault: 'throttle',
       throttleBytesPerSec: 20e6,
+      faults: [
+        {
+          ...noDetails,
+          atMs: 0,
+          forMs: 120_000,
+          kind: 'throttle',
+          broker: 1,
+          throttleBytesPerSec: 20e6,
+        },
+      ],
       follower: 1,
       outageMs: 120_000,
+      sessionTimeoutMs: 9000,
       replicaLagTimeMaxMs: 250,
       expand: 'high-watermark',
       policy: 'round-robin',
@@ -126,16 +141,14 @@ describe('options of catch-up', () => {
     ['--brokers 2', 'tidemark: --replication-factor 3: must be at most --brokers 2'],
     ['--min-insync 4', 'tidemark: --min-insync 4: must be from 1 to --replication-factor 3'],
     ['--follower 4', 'tidemark: --follower 4: must be from 1 to 3'],
-    ['--follower 1', 'tidemark: --follower 1: must be from 2 to 3; broker 1 leads (see --leaders)'],
     [
-      '--fault wipe',
-      'tidemark: --fault wipe: comes with a later release; now it must be pause, kill or throttle',
+      '--follower 1',
+      'tidemark: --follower 1: must be from 2 to 3 or leader; broker 1 leads (see --leaders)',
     ],
     [
-      '--fault isolate',
-      'tidemark: --fault isolate: comes with a later release; now it must be pause, kill or throttle',
+      '--fault melt',
+      'tidemark: --fault melt: must be pause, kill, throttle, wipe, isolate, slow-disk or clock',
     ],
-    ['--fault melt', 'tidemark: --fault melt: must be pause, kill or throttle'],
     ['--fault throttle', 'tidemark: --fault throttle: needs --throttle with a rate such as 20MB/s'],
     ['--throttle 1MB/s', 'tidemark: --throttle 1MB/s: only with --fault throttle'],
     ['--acks 2', 'tidemark: --acks 2: must be 0, 1 or all'],

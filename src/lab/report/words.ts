@@ -1,4 +1,5 @@
 /** A run in words: the same sentences for the report's head and the terminal. */
+import { faultWords } from '../faults.ts'
 import type { CatchUpResult, CatchUpScenario, FlushPolicy, ThroughputScenario } from '../result.ts'
 import {
   formatBytes,
@@ -65,12 +66,10 @@ export function faultsOf(result: CatchUpResult): string[] {
 
 export function storyOf(result: CatchUpResult): string {
   const { scenario, evictedAfterMs, backlogBytes, catchUpMs } = result
-  const what = {
-    pause: `was paused for ${formatDuration(scenario.outageMs)}`,
-    kill: `was killed and stayed away for ${formatDuration(scenario.outageMs)}`,
-    throttle: `was throttled to ${formatRate(scenario.throttleBytesPerSec)} for ${formatDuration(scenario.outageMs)}`,
-  }[scenario.fault]
-  const start = `Follower ${scenario.follower} ${what} under load.`
+  const what = `was ${faultWords(mainFault(scenario))} for ${formatDuration(scenario.outageMs)}`
+  const others = scenario.faults.length - 1
+  const more = others === 0 ? '' : ` and ${plural(others, 'other fault')} came with it`
+  const start = `${roleOf(result)} ${scenario.follower} ${what} under load${more}.`
   if (evictedAfterMs === null) return `${start} It did not leave the in-sync replicas.`
   const left = `After ${formatDuration(evictedAfterMs.median)} (median) its partitions went on without it.`
   if (backlogBytes === 0 && catchUpMs === null) return `${start} ${left}`
@@ -102,7 +101,7 @@ export function scenarioOf(scenario: CatchUpScenario): string {
     `min ISR ${scenario.minInsync}`,
     `${rate} of ${payloadWords(scenario)}`,
     `acks=${scenario.acks}`,
-    `${scenario.fault} follower ${scenario.follower} for ${formatDuration(scenario.outageMs)}`,
+    `${scenario.fault} broker ${scenario.follower} for ${formatDuration(scenario.outageMs)}`,
     `lag limit ${formatDuration(scenario.replicaLagTimeMaxMs)}`,
   ].join(' · ')
 }
@@ -137,6 +136,15 @@ function payloadWords(scenario: CatchUpScenario | ThroughputScenario): string {
   const batches = `in ${formatSizeOption(scenario.batchBytes)} batches${packed}`
   if (scenario.input !== null) return `records of ${scenario.input} ${batches}`
   return `${formatSizeOption(scenario.recordBytes)} records ${batches}`
+}
+
+/** What happened to the broker under study, or to the first that anything happened to. */
+function mainFault({ faults, follower }: CatchUpScenario) {
+  return faults.find(({ broker }) => broker === follower) ?? faults[0]!
+}
+
+function roleOf({ failover }: CatchUpResult): string {
+  return failover === null ? 'Follower' : 'Leader'
 }
 
 function numberOr(value: number | string): number | null {

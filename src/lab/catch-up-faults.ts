@@ -1,0 +1,64 @@
+/**
+ * CatchUpFaults: goes through a run's faults in order of time and notes on its timeline what was
+ * done to whom.
+ */
+import type { Cluster } from '../cluster.ts'
+import type { CatchUpEvents } from './catch-up-events.ts'
+import { inflict, relieve } from './fault-actions.ts'
+import { type FaultStep, stepsOf } from './fault-schedule.ts'
+import { type Fault, faultWords } from './faults.ts'
+import { formatDuration } from './units.ts'
+
+export class CatchUpFaults {
+  readonly #cluster: Cluster
+  readonly #events: CatchUpEvents
+  readonly #steps: FaultStep[]
+  readonly #active = new Set<Fault>()
+
+  constructor(cluster: Cluster, events: CatchUpEvents, faults: readonly Fault[]) {
+    this.#cluster = cluster
+    this.#events = events
+    this.#steps = stepsOf(faults)
+  }
+
+  /** When the next step is due, ms after the load began; undefined: all is over. */
+  get nextAtMs(): number | undefined {
+    return this.#steps[0]?.atMs
+  }
+
+  /** What is going on, in words. */
+  get title(): string {
+    if (this.#active.size === 0) return 'between two faults'
+    return Array.from(this.#active, (fault) => `broker ${fault.broker} ${faultWords(fault)}`).join(
+      ', ',
+    )
+  }
+
+  /**
+   * Does the next step. @throws {TidemarkError} what the cluster's methods throw
+   *
+   * @param partitions how many partitions of the broker under study it is about, for the timeline
+   */
+  async next(nowMs: () => number, partitions: number): Promise<void> {
+    const { action, fault } = this.#steps.shift()!
+    const { broker, kind, forMs } = fault
+    if (action === 'inflict') {
+      const detail = `broker ${broker}, for ${formatDuration(forMs)}`
+      this.#events.note(nowMs(), 'harness', `broker ${faultWords(fault)}`, detail, partitions, kind)
+      this.#active.add(fault)
+      await inflict(this.#cluster, fault)
+    } else {
+      this.#active.delete(fault)
+      await relieve(this.#cluster, fault)
+      const detail = `broker ${broker} is left alone again`
+      this.#events.note(nowMs(), 'harness', `end of ${kind}`, detail)
+    }
+  }
+
+  /** Takes everything back at once; for a run that is interrupted. */
+  async relieveAll(): Promise<void> {
+    this.#steps.length = 0
+    for (const fault of this.#active) await relieve(this.#cluster, fault)
+    this.#active.clear()
+  }
+}
