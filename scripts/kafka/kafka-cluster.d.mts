@@ -1,6 +1,12 @@
+interface JavaOptions {
+  readonly heap?: string
+  readonly jvm?: string[]
+}
+
 interface ToolOptions {
   readonly input?: string
   readonly withErrors?: boolean
+  readonly java?: JavaOptions
 }
 
 export function runTool(name: string, args: string[], options?: ToolOptions): string
@@ -11,6 +17,7 @@ export class KafkaCluster {
     readonly brokers: number
     readonly clusterId: string
     readonly properties?: Record<string, string | number>
+    readonly java?: JavaOptions
   }): Promise<KafkaCluster>
   get bootstrapServer(): string
   logDirectory(node: number): string

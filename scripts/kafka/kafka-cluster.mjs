@@ -32,8 +32,8 @@ const toolClasses = {
  *
  * @throws {Error} with all that it wrote when its exit code is not 0
  */
-export function runTool(name, args, { input = '', withErrors = false } = {}) {
-  const result = spawnSync('java', [...javaArguments(toolClasses[name]), ...args], {
+export function runTool(name, args, { input = '', withErrors = false, java } = {}) {
+  const result = spawnSync('java', [...javaArguments(toolClasses[name], java), ...args], {
     input,
     encoding: 'utf8',
     maxBuffer: 1 << 30,
@@ -49,12 +49,16 @@ export function runTool(name, args, { input = '', withErrors = false } = {}) {
 export class KafkaCluster {
   #directory
   #ports
+  #java
   #nodes = new Map()
 
-  /** `properties`: server properties for every node, beside those that a small cluster needs. */
-  static async start({ directory, brokers, clusterId, properties = {} }) {
+  /**
+   * `properties`: server properties for every node, beside those that a small cluster needs;
+   * `java`: as `javaArguments` takes it.
+   */
+  static async start({ directory, brokers, clusterId, properties = {}, java = { heap: '384m' } }) {
     mkdirSync(directory, { recursive: true })
-    const cluster = new KafkaCluster(directory, await freePorts(brokers + 1))
+    const cluster = new KafkaCluster(directory, await freePorts(brokers + 1), java)
     try {
       for (let node = 1; node <= brokers; node += 1) {
         cluster.#writeProperties(node, brokers, properties)
@@ -69,7 +73,8 @@ export class KafkaCluster {
     return cluster
   }
 
-  constructor(directory, ports) {
+  constructor(directory, ports, java) {
+    this.#java = java
     this.#directory = directory
     this.#ports = ports
   }
@@ -89,7 +94,7 @@ export class KafkaCluster {
 
   startNode(node) {
     const output = openSync(join(this.#directory, `node-${node}.out`), 'a')
-    const args = [...javaArguments('kafka.Kafka', { heap: '384m' }), this.#propertiesFile(node)]
+    const args = [...javaArguments('kafka.Kafka', this.#java), this.#propertiesFile(node)]
     const child = spawn('java', args, { stdio: ['ignore', output, output] })
     closeSync(output)
     const ended = new Promise((resolve) => child.once('exit', resolve))

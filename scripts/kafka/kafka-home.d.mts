@@ -4,6 +4,7 @@ export function kafkaLibraryDirectory(): string
 export function kafkaIsFetched(): boolean
 export function kafkaObstacle(): string | undefined
 export function fetchKafka(): { directory: string; jars: number; fetched: boolean }
+export const jvmForLoad: string[]
 export function javaArguments(
   mainClass: string,
   options?: { heap?: string; jvm?: string[] },

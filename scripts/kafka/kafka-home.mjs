@@ -67,12 +67,15 @@ export function fetchKafka() {
   return { directory: target, jars: countJars(target), fetched: true }
 }
 
+/** Starts soon, and never gets fast: for what runs a moment. */
+const jvmForTools = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
+/** As Kafka's own scripts start it: for what is measured. */
+export const jvmForLoad = ['-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20']
+
 /** Arguments for `java` up to and including the main class. */
-export function javaArguments(mainClass, { heap = '512m', jvm = [] } = {}) {
+export function javaArguments(mainClass, { heap = '512m', jvm = jvmForTools } = {}) {
   return [
     `-Xmx${heap}`,
-    '-XX:+UseSerialGC',
-    '-XX:TieredStopAtLevel=1',
     ...jvm,
     `-Dlog4j2.configurationFile=${log4jConfig}`,
     '-cp',
