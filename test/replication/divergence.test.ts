@@ -62,6 +62,47 @@ describe('6. LastFetchedOffsetValidation', () => {
   })
 })
 
+describe('58. truncation offsets', () => {
+  const unknown = { leaderEpoch: -1, endOffset: -1 }
+
+  /** A follower at 200 whose latest epoch is 5, and what it knows of the epoch that is named. */
+  function cut(told: [number, number], own: [number, number] | undefined, logEndOffset = 200) {
+    const divergence = findDivergence(
+      {
+        logEndOffset,
+        highWatermark: 0,
+        latestEpoch: 5,
+        endOffsetFor: () =>
+          own === undefined ? unknown : { leaderEpoch: own[0], endOffset: own[1] },
+      },
+      { leaderEpoch: told[0], endOffset: told[1] },
+    )
+    if (divergence.kind === 'none') return [logEndOffset, 'done']
+    return [divergence.offset, divergence.isComplete ? 'done' : 'ask again']
+  }
+
+  it('the leader knows the epoch: where it ends there', () => {
+    expect(cut([5, 156], [5, 200])).toEqual([156, 'done'])
+    expect(cut([5, 172], [5, 200])).toEqual([172, 'done'])
+  })
+
+  it('the follower knows none up to the one that is named: the leader’s word, within its log', () => {
+    expect(cut([4, 156], undefined)).toEqual([156, 'done'])
+    expect(cut([4, 202], undefined)).toEqual([200, 'done'])
+  })
+
+  it('the follower knows only a lower one: to its end, and ask about that', () => {
+    expect(cut([4, 155], [3, 120])).toEqual([120, 'ask again'])
+    expect(cut([3, 101], [3, 120], 120)).toEqual([101, 'done'])
+  })
+
+  it('epoch by epoch downwards', () => {
+    expect(cut([4, 140], [4, 149])).toEqual([140, 'done'])
+    expect(cut([3, 130], [2, 129], 140)).toEqual([129, 'ask again'])
+    expect(cut([2, 120], [1, 119], 129)).toEqual([119, 'ask again'])
+  })
+})
+
 /** Offsets of a log as the epochs that wrote them. */
 type Epochs = readonly number[]
 
