@@ -185,6 +185,7 @@ export class Cluster {
       wakeLoop: this.#wakeLoop,
       brokerDirectory: (id) => this.brokerDirectory(id),
       watchWord: this.board.clientWatchWord(clientSlot.application),
+      findOffset: (query) => this.#tasks.findOffset(query),
       closed: this.#closed.signal,
       options,
     })

@@ -19,8 +19,11 @@ import type { WakeLoop } from './wake-loop.ts'
 export interface ConsumeOptions {
   readonly topic: string
   readonly partition: number
-  /** First offset to read: a number, the log's start (default) or what is committed from now on. */
-  readonly from?: number | 'earliest' | 'latest'
+  /**
+   * First offset to read: a number, the log's start (default), what is committed from now on, or
+   * the first record that is not older than a time (if none is, as `latest`).
+   */
+  readonly from?: number | 'earliest' | 'latest' | { readonly timestampMs: number }
   /** Ends before this offset; default: never, the iterator waits for more. */
   readonly until?: number
   /** Ends the iteration; nothing is thrown. */
@@ -36,6 +39,12 @@ export interface ConsumerParts {
   readonly brokerDirectory: (broker: BrokerId) => string
   /** Word that tells leaders somebody waits for high watermarks; counted. */
   readonly watchWord: number
+  /** First record of a partition's directory that is not older than a time. */
+  readonly findOffset: (query: {
+    readonly directory: string
+    readonly timestampMs: number
+    readonly startOffset: number
+  }) => Promise<{ readonly offset: number } | undefined>
   /** Aborted when the cluster closes. */
   readonly closed: AbortSignal
   readonly options: ConsumeOptions
@@ -97,16 +106,25 @@ class PartitionReading {
   }
 
   async firstOffset(): Promise<number> {
-    const { from } = this.#parts.options
-    if (from === undefined || from === 'earliest') return 0
+    const { options, findOffset } = this.#parts
+    const { from = 'earliest' } = options
     await this.#findLeader()
-    return from === 'latest' ? this.#highWatermark() : from
+    if (from === 'earliest') return this.#logStartOffset()
+    if (from === 'latest') return this.#highWatermark()
+    if (typeof from === 'number') return from
+    const found = await findOffset({
+      directory: this.#directoryOfLeader(),
+      timestampMs: from.timestampMs,
+      startOffset: this.#logStartOffset(),
+    })
+    return Math.min(found?.offset ?? Number.POSITIVE_INFINITY, this.#highWatermark())
   }
 
   /** Records from `offset` on, or undefined when it was worth waiting and trying again. */
   async read(offset: number): Promise<Chunk | undefined> {
     await this.#findLeader()
     const highWatermark = this.#highWatermark()
+    this.#assertWithin(offset)
     if (offset >= highWatermark) {
       await this.#waitBeyond(offset)
       return undefined
@@ -152,6 +170,35 @@ class PartitionReading {
     return this.#parts.board.highWatermark(this.#leader as BrokerId, this.#parts.index)
   }
 
+  #logStartOffset(): number {
+    return this.#parts.board.logStartOffset(this.#leader as BrokerId, this.#parts.index)
+  }
+
+  /**
+   * Kafka: `UnifiedLog.read`. Between high watermark and log end there is nothing to see yet,
+   * beyond there never was, and below the log start retention or a deletion came first.
+   */
+  #assertWithin(offset: number): void {
+    const { board, index, options } = this.#parts
+    const start = this.#logStartOffset()
+    const end = board.logEndOffset(this.#leader as BrokerId, index)
+    if (offset >= start && offset <= Math.max(end, this.#highWatermark())) return
+    // Of a leader that doesn't lead yet, or not any more, nothing of this is known.
+    if (this.#leader < 1 || board.leader(index) !== this.#leader) return
+    if (board.ledEpoch(this.#leader as BrokerId, index) < 0) return
+    const { topic, partition } = options
+    throw new TidemarkError(
+      'OFFSET_OUT_OF_RANGE',
+      `${partitionName(topic, partition)}: offset ${offset}, the log holds ${start} to ${end}`,
+    )
+  }
+
+  #directoryOfLeader(): string {
+    const { topic, partition } = this.#parts.options
+    const home = this.#parts.brokerDirectory(this.#leader as BrokerId)
+    return path.join(home, partitionName(topic, partition))
+  }
+
   async #findLeader(): Promise<void> {
     const { board, index, options } = this.#parts
     for (;;) {
@@ -170,9 +217,7 @@ class PartitionReading {
 
   #readerOfLeader(): AsyncSegmentReader {
     if (this.#reader !== undefined) return this.#reader
-    const { topic, partition } = this.#parts.options
-    const directory = this.#parts.brokerDirectory(this.#leader as BrokerId)
-    this.#reader = AsyncSegmentReader.open(path.join(directory, partitionName(topic, partition)))
+    this.#reader = AsyncSegmentReader.open(this.#directoryOfLeader())
     return this.#reader
   }
 
@@ -213,9 +258,9 @@ class PartitionReading {
 }
 
 function checkOptions({ from, until, readBytes }: ConsumeOptions): void {
-  const isOffset = typeof from === 'number' && Number.isSafeInteger(from) && from >= 0
-  if (from !== undefined && from !== 'earliest' && from !== 'latest' && !isOffset) {
-    throw badOption('from', from, 'an offset from 0, earliest, latest')
+  if (from !== undefined && !isPlace(from)) {
+    const shown = typeof from === 'object' ? JSON.stringify(from) : from
+    throw badOption('from', shown, 'an offset from 0, earliest, latest, { timestampMs }')
   }
   if (until !== undefined && !(until >= 0)) throw badOption('until', until, 'an offset from 0')
   const isSize =
@@ -223,6 +268,12 @@ function checkOptions({ from, until, readBytes }: ConsumeOptions): void {
   if (readBytes !== undefined && !isSize) {
     throw badOption('readBytes', readBytes, `a whole number from 1 to ${limits.batchBytesMax}`)
   }
+}
+
+function isPlace(from: NonNullable<ConsumeOptions['from']>): boolean {
+  if (typeof from === 'number') return Number.isSafeInteger(from) && from >= 0
+  if (typeof from === 'object') return from !== null && Number.isFinite(from.timestampMs)
+  return from === 'earliest' || from === 'latest'
 }
 
 function badOption(name: string, value: unknown, allowed: string): TidemarkError {

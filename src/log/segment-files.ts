@@ -34,9 +34,23 @@ export function findSegments(files: OpenFiles, directory: string, nowMs: number)
     }
     if (isLeftOver(name, present)) fs.remove(path.join(directory, name))
   }
+  return segmentsOf(files, directory, bases, nowMs)
+}
+
+/** Segments of somebody else's log, ascending, as they are now; nothing is tidied. */
+export function readSegments(files: OpenFiles, directory: string): Segment[] {
+  return segmentsOf(files, directory, segmentBases(files.fs.list(directory) ?? []), 0)
+}
+
+function segmentsOf(
+  files: OpenFiles,
+  directory: string,
+  bases: readonly number[],
+  createdMs: number,
+): Segment[] {
   return bases.map((baseOffset) => {
-    const sizeBytes = fs.sizeOf(segmentPath(directory, baseOffset, logSuffix)) ?? 0
-    return new Segment(files, directory, { baseOffset, sizeBytes, createdMs: nowMs })
+    const sizeBytes = files.fs.sizeOf(segmentPath(directory, baseOffset, logSuffix)) ?? 0
+    return new Segment(files, directory, { baseOffset, sizeBytes, createdMs })
   })
 }
 

@@ -5,7 +5,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import type { TimestampOffset } from '../log/timestamp-lookup.ts'
 import type { RecoveryTask, RecoveryTaskResult } from './recovery-task.ts'
+import type { TimestampTask } from './timestamp-task.ts'
 import { moduleSuffix, workerEntry } from './worker-entry.ts'
 
 const logsPerTask = 16
@@ -41,6 +43,16 @@ export class TaskPool {
     return results.flat()
   }
 
+  /**
+   * First record of a log that is not older than a time; undefined: none is.
+   *
+   * @throws {TidemarkError} CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR
+   */
+  async findOffset(task: TimestampTask): Promise<TimestampOffset | undefined> {
+    const filename = entryOf(`timestamp-task${moduleSuffix}`)
+    return await this.#ensure().run(task, { filename, name: 'findOffset' })
+  }
+
   async close(): Promise<void> {
     const pool = this.#pool
     this.#pool = undefined
@@ -49,11 +61,15 @@ export class TaskPool {
 
   #ensure(): Piscina {
     this.#pool ??= new Piscina({
-      filename: fileURLToPath(workerEntry(import.meta.url, `recovery-task${moduleSuffix}`)),
+      filename: entryOf(`recovery-task${moduleSuffix}`),
       minThreads: 0,
       maxThreads: availableParallelism(),
       idleTimeout: 1_000,
     })
     return this.#pool
   }
+}
+
+function entryOf(name: string): string {
+  return fileURLToPath(workerEntry(import.meta.url, name))
 }

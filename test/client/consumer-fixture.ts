@@ -11,6 +11,7 @@ import type { LogRecord } from '../../src/log/record.ts'
 import { allocateClusterMemory } from '../../src/workers/cluster-memory.ts'
 import { Doorbell, ringDoorbell } from '../../src/workers/doorbell.ts'
 import { ProgressBoard } from '../../src/workers/progress-board.ts'
+import { findOffset } from '../../src/workers/timestamp-task.ts'
 import { openLog } from '../log/log-fixture.ts'
 import { runOfRecords, textRecord } from '../support/batch-builder.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -44,16 +45,26 @@ export class ConsumerFixture {
 
   lead(broker: number): void {
     this.board.setRoute(index, brokerId(broker), ++this.#leaderEpoch)
+    this.board.setLedEpoch(brokerId(broker), index, this.#leaderEpoch)
     this.#ring()
   }
 
   /** One batch to both replicas, not committed yet. */
   append(...values: string[]): void {
+    this.appendAt(1_000, ...values)
+  }
+
+  appendAt(timestampMs: number, ...values: string[]): void {
     for (const log of this.logs) {
-      const records = values.map((value) => textRecord(value))
+      const records = values.map((value) => textRecord(value, timestampMs))
       log.append(runOfRecords(records), 0)
       this.board.setLogEndOffset(brokerId(this.logs.indexOf(log) + 1), index, log.logEndOffset)
     }
+  }
+
+  /** Records below are gone, as by retention; the files stay. */
+  startAt(offset: number, broker = 1): void {
+    this.board.setLogStartOffset(brokerId(broker), index, offset)
   }
 
   commit(highWatermark = this.logs[0].logEndOffset, broker = 1): void {
@@ -72,6 +83,7 @@ export class ConsumerFixture {
       wakeLoop: new WakeLoop(new Doorbell(this.board.words, this.board.clientDoorbellBase(0))),
       brokerDirectory: (id) => this.#home(id),
       watchWord: this.watchWord,
+      findOffset: async (query) => findOffset(query),
       closed: this.closed.signal,
       options: { topic: 't', partition: 0, signal: this.#stop.signal, ...options },
     })
@@ -89,8 +101,10 @@ export class ConsumerFixture {
 /** All that a consumer gives until it ends: `offset:value`. */
 export async function collect(records: AsyncIterable<LogRecord>): Promise<string[]> {
   const labels: string[] = []
-  for await (const { offset, value } of records) {
-    labels.push(`${offset}:${Buffer.from(value ?? []).toString()}`)
-  }
+  for await (const record of records) labels.push(labelOf(record))
   return labels
+}
+
+export function labelOf({ offset, value }: LogRecord): string {
+  return `${offset}:${Buffer.from(value ?? []).toString()}`
 }

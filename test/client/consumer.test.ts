@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConsumeOptions } from '../../src/client/consumer.ts'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
-import { ConsumerFixture, collect } from './consumer-fixture.ts'
+import { ConsumerFixture, collect, labelOf } from './consumer-fixture.ts'
 import { outcomeOf } from './leader-stub.ts'
 
 /** Until what was started has come to rest as far as it can: file reads included. */
@@ -36,6 +36,73 @@ describe('where it begins and ends', () => {
     [{ from: 5, until: 2 }, []],
   ])('%j', async (options, expected) => {
     expect(await collect(filled().consume({ until: 6, ...options }))).toEqual(expected)
+  })
+
+  it('earliest is where the log starts by now', async () => {
+    const fixture = filled()
+    fixture.startAt(2)
+    expect(await collect(fixture.consume({ until: 4 }))).toEqual(['2:c', '3:d'])
+  })
+
+  it.each([
+    [999, '0:a'],
+    [1_001, '2:c'],
+    [2_000, '2:c'],
+    [2_001, '3:d'],
+    [9_999, '4:e'],
+  ])('the time %d leads to %s', async (timestampMs, expected) => {
+    const fixture = new ConsumerFixture()
+    fixture.append('a', 'b')
+    fixture.appendAt(2_000, 'c')
+    fixture.appendAt(3_000, 'd')
+    fixture.commit(4)
+    const records = fixture.consume({ from: { timestampMs } })
+    const next = outcomeOf(records.next().then(({ value }) => labelOf(value!)))
+    const isWaiting = () => Atomics.load(fixture.board.words, fixture.watchWord) === 1
+    await settle(() => isWaiting() || next.value !== undefined)
+    // What is too late for all that is committed begins with what is committed next.
+    fixture.appendAt(4_000, 'e')
+    fixture.commit(5)
+    await settle(() => next.value !== undefined)
+    expect(next.value).toBe(expected)
+    await records.return()
+  })
+
+  it.each([
+    ['below the log start', 1],
+    ['beyond the log end', 7],
+  ])('48. FetchBeyondHighWatermark: %s is out of range', async (_, from) => {
+    const fixture = filled()
+    fixture.startAt(2)
+    fixture.commit(4)
+    await expect(fixture.consume({ from }).next()).rejects.toMatchObject({
+      code: 'OFFSET_OUT_OF_RANGE',
+      message: expect.stringContaining(`t-0: offset ${from}, the log holds 2 to 6`),
+    })
+  })
+
+  it('48. FetchBeyondHighWatermark: between it and the log end it waits', async () => {
+    const fixture = filled()
+    fixture.commit(4)
+    const records = fixture.consume({ from: 5 })
+    const next = outcomeOf(records.next().then(({ value }) => value?.offset))
+    await settle(() => Atomics.load(fixture.board.words, fixture.watchWord) === 1)
+    expect(next.value).toBeUndefined()
+    fixture.commit(6)
+    await settle(() => next.value !== undefined)
+    expect(next.value).toBe(5)
+    await records.return()
+  })
+
+  it('what retention takes away while it is read is told', async () => {
+    const fixture = filled()
+    const records = fixture.consume({ from: 0, readBytes: 100 })
+    expect((await records.next()).value?.offset).toBe(0)
+    fixture.startAt(5)
+    const rest = async () => {
+      for await (const { offset } of records) if (offset > 2) throw new Error(`read ${offset}`)
+    }
+    await expect(rest()).rejects.toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' })
   })
 
   it('latest is what is committed from now on', async () => {

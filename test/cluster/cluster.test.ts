@@ -53,6 +53,21 @@ describe('a cluster', () => {
     expect(cluster.describe('t', 0).replicas).toHaveLength(2)
   })
 
+  it('reads from a time on', async () => {
+    const { cluster } = await openWithTopic({ partitions: 1 })
+    const producer = cluster.producer()
+    for (const timestampMs of [1_000, 2_000, 3_000]) {
+      await producer.send({ topic: 't', partition: 0, value: `at ${timestampMs}`, timestampMs })
+    }
+    const from = { timestampMs: 1_500 }
+    const records = cluster.consume({ topic: 't', partition: 0, from, until: 3 })
+    const values: string[] = []
+    for await (const { value } of records) values.push(Buffer.from(value!).toString())
+    expect(values).toEqual(['at 2000', 'at 3000'])
+    const late = cluster.consume({ topic: 't', partition: 0, from: 4 }).next()
+    await expect(late).rejects.toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' })
+  })
+
   it('works with one broker too', async () => {
     const { cluster } = await openWithTopic({ partitions: 1 }, { brokers: 1 })
     await produce(cluster, 5, { partitions: 1 })

@@ -302,7 +302,7 @@ describe('reads', () => {
     }
   })
 
-  it('take whole batches up to the bytes and the end offset given', () => {
+  it('conformance 91: take whole batches up to the bytes and the end offset given', () => {
     const log = openLog({ config: { segmentBytes: 1e6 } })
     appendBatches(log, 10, 2)
     const target = batchMemory(new SharedArrayBuffer(4_000))
@@ -319,7 +319,7 @@ describe('reads', () => {
     expect(countOf(20, 0)).toBe(2)
   })
 
-  it('outside the log are refused, at its end are empty', () => {
+  it('conformance 86: outside the log are refused, at its end are empty', () => {
     const log = openLog()
     appendBatches(log, 3)
     const target = batchMemory(new SharedArrayBuffer(1_000))

@@ -224,7 +224,7 @@ describe('conformance 89: leader epochs', () => {
 })
 
 describe('conformance 97 and 98: offsets', () => {
-  it('an unclean reopen finds the end; the recovery point stays until the next flush', () => {
+  it('conformance 97: an unclean reopen finds the end; the recovery point stays until the next flush', () => {
     const { directory, log } = crashedLog(5)
     log.flush()
     appendBatches(log, 5)

@@ -28,7 +28,7 @@ function segmentFile(cluster: WorkerCluster, broker: number): string {
 }
 
 describe('what a follower takes over besides batches', () => {
-  it('reaches the high watermark of the last batch though none comes after it', () => {
+  it('92. reaches the high watermark of the last batch though none comes after it', () => {
     const cluster = new WorkerCluster()
     cluster.run(50)
     cluster.produce(0, 3)
