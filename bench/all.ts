@@ -1,13 +1,23 @@
 /** Every bench, by the source it measures. */
 import type { Bench } from './bench.ts'
+import { appendTrial } from './log/append.trial.ts'
 import { makeBenches as batchEncoder } from './log/batch-encoder.bench.ts'
 import { makeBenches as batchHeader } from './log/batch-header.bench.ts'
 import { makeBenches as crc32c } from './log/crc32c.bench.ts'
-import { makeBenches as log } from './log/log.bench.ts'
+import { openLargeTrial, openManyTrial } from './log/open.trial.ts'
+import { recoveryTrial } from './log/recovery.trial.ts'
+import type { Trial } from './trial.ts'
 
 export const suites: readonly (readonly [name: string, makeBenches: () => Bench[]])[] = [
   ['log/crc32c', crc32c],
   ['log/batch-encoder', batchEncoder],
   ['log/batch-header', batchHeader],
-  ['log/log', log],
+]
+
+/** By the question they answer. */
+export const trials: readonly (readonly [name: string, trial: Trial])[] = [
+  ['log/append', appendTrial],
+  ['log/recovery', recoveryTrial],
+  ['log/open-large', openLargeTrial],
+  ['log/open-many', openManyTrial],
 ]

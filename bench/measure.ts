@@ -1,12 +1,14 @@
 /** Measures what `all.ts` lists; started by run.js once everything is compiled. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measure } from 'mitata'
-import { suites } from './all.ts'
+import { suites, trials } from './all.ts'
 import type { Bench } from './bench.ts'
+import { fileSystemOf } from './file-system-name.ts'
+import type { Finding } from './trial.ts'
 
 interface Measured {
   readonly suite: string
@@ -18,12 +20,23 @@ interface Measured {
   readonly itemsPerSec?: number
 }
 
+interface Found extends Finding {
+  readonly suite: string
+}
+
 interface Results {
   readonly date: string
   readonly commit: string
-  readonly machine: { readonly cpu: string; readonly cpus: number; readonly node: string }
+  readonly machine: {
+    readonly cpu: string
+    readonly cpus: number
+    readonly node: string
+    /** Of the directory that the files are in. */
+    readonly fileSystem: string
+  }
   readonly full: boolean
   readonly results: readonly Measured[]
+  readonly findings: readonly Found[]
 }
 
 const shortNs = 100e6
@@ -38,13 +51,13 @@ async function main(): Promise<void> {
       compare: { type: 'string' },
     },
   })
-  const chosen = suites.filter(
-    ([name]) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
-  )
-  if (chosen.length === 0) {
-    throw new Error(
-      `${positionals.join(' ')}: allowed are ${suites.map(([name]) => name).join(', ')}`,
-    )
+  const isChosen = ([name]: readonly [string, unknown]): boolean =>
+    positionals.length === 0 || positionals.some((part) => name.includes(part))
+  const chosen = suites.filter(isChosen)
+  const chosenTrials = trials.filter(isChosen)
+  if (chosen.length + chosenTrials.length === 0) {
+    const names = [...suites, ...trials].map(([name]) => name)
+    throw new Error(`${positionals.join(' ')}: allowed are ${names.join(', ')}`)
   }
   const before = values.compare === undefined ? undefined : readResults(values.compare)
   const results: Measured[] = []
@@ -56,7 +69,15 @@ async function main(): Promise<void> {
       process.stdout.write(`  ${line(measured, before)}\n`)
     }
   }
-  if (values.out !== undefined) save(values.out, results, values.full)
+  const findings: Found[] = []
+  for (const [suite, trial] of chosenTrials) {
+    process.stdout.write(`\n${suite}\n`)
+    for (const finding of await trial({ full: values.full })) {
+      findings.push({ suite, ...finding })
+      process.stdout.write(`  ${findingLine({ suite, ...finding }, before)}\n`)
+    }
+  }
+  if (values.out !== undefined) save(values.out, values.full, results, findings)
 }
 
 async function measureBench(suite: string, bench: Bench, cpuTimeNs: number): Promise<Measured> {
@@ -87,6 +108,17 @@ function line(measured: Measured, before: Results | undefined): string {
   return cells.join(' ').trimEnd()
 }
 
+function findingLine(found: Found, before: Results | undefined): string {
+  const { suite, name, unit, median, p25, p75, ratio, note } = found
+  const cells = [name.padEnd(52), `${number(median)} ${unit}`.padStart(18)]
+  cells.push(`(${number(p25)} to ${number(p75)})`)
+  if (ratio !== undefined) cells.push(`${number(ratio.median)} of ${ratio.to}`)
+  if (note !== undefined) cells.push(note)
+  const old = before?.findings?.find((each) => each.suite === suite && each.name === name)
+  if (old !== undefined) cells.push(`before: ${number(old.median)}`)
+  return cells.join(' ')
+}
+
 function rate(value: number, unit: string): string {
   return `${number(value)} ${unit}`.padStart(12)
 }
@@ -95,14 +127,26 @@ function number(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
 }
 
-function save(file: string, results: readonly Measured[], full: boolean): void {
+function save(
+  file: string,
+  full: boolean,
+  results: readonly Measured[],
+  findings: readonly Found[],
+): void {
   const [first] = cpus()
+  const fileSystem = fileSystemOf(tmpdir())
   const document: Results = {
     date: new Date().toISOString(),
     commit: commit(),
-    machine: { cpu: first?.model ?? 'unknown', cpus: cpus().length, node: process.version },
+    machine: {
+      cpu: first?.model ?? 'unknown',
+      cpus: cpus().length,
+      node: process.version,
+      fileSystem,
+    },
     full,
     results,
+    findings,
   }
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, `${JSON.stringify(document, undefined, 2)}\n`)

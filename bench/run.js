@@ -28,4 +28,4 @@ run(join(compiler, '..', 'bin', 'tsc'), ['-p', join(here, 'tsconfig.json')])
 const args = process.argv.slice(2)
 const named = args.some((argument) => argument === '--out' || argument.startsWith('--out='))
 const out = named ? [] : ['--out', join(here, 'results', 'latest.json')]
-run(join(compiled, 'bench', 'measure.js'), [...args, ...out])
+run('--expose-gc', [join(compiled, 'bench', 'measure.js'), ...args, ...out])

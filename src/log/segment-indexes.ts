@@ -13,8 +13,8 @@ import { OffsetIndex, offsetIndexEntryBytes } from './offset-index.ts'
 import { systemErrorCode } from './storage-error.ts'
 import { type TimeEntries, TimeIndex, timeIndexEntryBytes } from './time-index.ts'
 
-/** Entries that wait in memory before the file gets them: 4 KiB of index, some MiB of log. */
-const unsavedEntriesMax = 512
+/** Entries that wait in memory before the file gets them: 8 KiB of index, some MiB of log. */
+const unsavedEntriesMax = 1_024
 
 interface EncodedIndex {
   readonly count: number
@@ -41,6 +41,8 @@ export class SegmentIndexes implements TimeEntries {
   #savedTimes = 0
   /** Whether the files exist and end where memory does. */
   #saved = false
+  /** Whether each file ends where what was saved does: then it need not be cut before it grows. */
+  #endsAtSaved = false
   /** Whether the files were written since they were loaded or made. */
   #written = false
   /** Whether what they say of time comes from the batches, and not from a file. */
@@ -110,6 +112,7 @@ export class SegmentIndexes implements TimeEntries {
     this.#saved =
       offsets.length === this.#savedOffsets * offsetIndexEntryBytes &&
       times.length === this.#savedTimes * timeIndexEntryBytes
+    this.#endsAtSaved = this.#saved
     this.#timesAreSeen = false
     this.restartMaxTimestamp()
     return true
@@ -121,6 +124,7 @@ export class SegmentIndexes implements TimeEntries {
     this.#savedOffsets = 0
     this.#savedTimes = 0
     this.#saved = false
+    this.#endsAtSaved = false
     this.#timesAreSeen = true
     this.restartMaxTimestamp()
   }
@@ -193,15 +197,17 @@ export class SegmentIndexes implements TimeEntries {
 
   save(): void {
     if (this.#saved) return
-    this.#written = true
     this.#saveFile(offsetIndexSuffix, offsetIndexEntryBytes, this.#savedOffsets, this.#offsets)
     this.#savedOffsets = this.#offsets.count
     this.#saveFile(timeIndexSuffix, timeIndexEntryBytes, this.#savedTimes, this.#times)
     this.#savedTimes = this.#times.count
     this.#saved = true
+    this.#endsAtSaved = true
   }
 
   #trimSaved(): void {
+    const isCut = this.#offsets.count < this.#savedOffsets || this.#times.count < this.#savedTimes
+    if (isCut) this.#endsAtSaved = false
     this.#savedOffsets = Math.min(this.#savedOffsets, this.#offsets.count)
     this.#savedTimes = Math.min(this.#savedTimes, this.#times.count)
     this.#saved = false
@@ -210,11 +216,14 @@ export class SegmentIndexes implements TimeEntries {
   /** Writes the entries that the file lacks after those it has, and cuts what else it holds. */
   #saveFile(suffix: string, entryBytes: number, saved: number, index: EncodedIndex): void {
     const path = this.#path(suffix)
+    // After a recovery the file mostly says what was found.
+    if (saved === 0 && isSame(this.#fs.readFile(path), index.encode(0))) return
+    this.#written = true
     const fd = saved === 0 ? undefined : this.#openExisting(path)
     const target = fd ?? this.#fs.open(path, 'create')
     try {
       const first = fd === undefined ? 0 : saved
-      if (fd !== undefined) this.#fs.truncate(fd, first * entryBytes)
+      if (fd !== undefined && !this.#endsAtSaved) this.#fs.truncate(fd, first * entryBytes)
       const bytes = index.encode(first)
       writeWhole(this.#fs, target, bytes, 0, bytes.length, first * entryBytes)
     } finally {
@@ -234,4 +243,9 @@ export class SegmentIndexes implements TimeEntries {
   #path(suffix: string): string {
     return segmentPath(this.#directory, this.#baseOffset, suffix)
   }
+}
+
+function isSame(found: Uint8Array | undefined, wanted: Uint8Array): boolean {
+  if (found === undefined || found.length !== wanted.length) return false
+  return Buffer.compare(found, wanted) === 0
 }
