@@ -30,6 +30,8 @@ export const limits = {
   batchBytesDefaultMax: 1_048_588,
   /** Largest batch that any reader believes in, whatever the file says. */
   batchBytesMax: 256 * MiB,
+  /** The same of an end of a transaction, which is read apart; in fact they have 78 bytes. */
+  controlBatchBytesMax: 64 * KiB,
 
   /** Bytes of batches that one append to a log alone may make, and memory kept for the next. */
   appendBytesMax: 512 * MiB,

@@ -3,20 +3,19 @@ import path from 'node:path'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
 import { type FileSystem, realFileSystem } from '../log/file-system.ts'
 import { offsetIndexEntryBytes } from '../log/offset-index.ts'
+import { decodeProducerSnapshot } from '../log/producers/producer-snapshot.ts'
+import {
+  transactionIndexEntries,
+  transactionIndexEntryBytes,
+} from '../log/producers/transaction-index.ts'
 import { timeIndexEntryBytes } from '../log/time-index.ts'
 import type { BatchLine, DumpLine, EndLine } from './dump-line.ts'
 import { dumpRecords } from './dump-records.ts'
 import { dumpTextFile } from './dump-text-file.ts'
 import { batchExpectation, type Expectation, endExpectation } from './fault-text.ts'
 import { fileKindOf, holdsMetadata, type KnownFile } from './file-kind.ts'
-import {
-  offsetIndexEntries,
-  timeIndexEntries,
-  transactionIndexEntries,
-  transactionIndexEntryBytes,
-} from './index-entries.ts'
+import { offsetIndexEntries, timeIndexEntries } from './index-entries.ts'
 import { withNamedErrors } from './named-errors.ts'
-import { decodeProducerSnapshot } from './producer-snapshot.ts'
 import { type WalkedBatch, walkSegment } from './segment-walk.ts'
 
 export interface DumpOptions {

@@ -6,7 +6,9 @@ import {
   logSuffix,
   offsetIndexSuffix,
   partitionMetadataFileName,
+  producerSnapshotSuffix,
   timeIndexSuffix,
+  transactionIndexSuffix,
 } from '../log/file-names.ts'
 
 export type FileKind =
@@ -26,8 +28,6 @@ export interface KnownFile {
   readonly baseOffset: number
 }
 
-export const transactionIndexSuffix = '.txnindex'
-export const producerSnapshotSuffix = '.snapshot'
 export const metaPropertiesFileName = 'meta.properties'
 export const offsetCheckpointFileNames = {
   recoveryPoint: 'recovery-point-offset-checkpoint',

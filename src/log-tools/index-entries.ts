@@ -18,18 +18,6 @@ export interface TimeIndexEntry {
   readonly relativeOffset: number
 }
 
-/** An aborted transaction. */
-export interface TransactionIndexEntry {
-  readonly filePosition: number
-  readonly version: number
-  readonly producerId: number
-  readonly firstOffset: number
-  readonly lastOffset: number
-  readonly lastStableOffset: number
-}
-
-export const transactionIndexEntryBytes = 34
-
 /** Without the zeros that a preallocated file ends with. */
 export function offsetIndexEntries(bytes: Uint8Array): OffsetIndexEntry[] {
   return entriesOf(bytes, offsetIndexEntryBytes, (view, at) => ({
@@ -46,17 +34,6 @@ export function timeIndexEntries(bytes: Uint8Array): TimeIndexEntry[] {
     timestampMs: readInt64(view, at),
     isExact: isExactInt64(view, at),
     relativeOffset: view.getInt32(at + 8),
-  }))
-}
-
-export function transactionIndexEntries(bytes: Uint8Array): TransactionIndexEntry[] {
-  return entriesOf(bytes, transactionIndexEntryBytes, (view, at) => ({
-    filePosition: at,
-    version: view.getInt16(at),
-    producerId: readInt64(view, at + 2),
-    firstOffset: readInt64(view, at + 10),
-    lastOffset: readInt64(view, at + 18),
-    lastStableOffset: readInt64(view, at + 26),
   }))
 }
 

@@ -7,15 +7,16 @@ import {
   logSuffix,
   offsetIndexSuffix,
   partitionMetadataFileName,
+  producerSnapshotSuffix,
   segmentBases,
   segmentPath,
   timeIndexSuffix,
+  transactionIndexSuffix,
 } from '../log/file-names.ts'
 import type { FileSystem } from '../log/file-system.ts'
 import { readTopicId } from '../log/partition-metadata.ts'
+import { decodeProducerSnapshot } from '../log/producers/producer-snapshot.ts'
 import { parseEpochCheckpoint } from './checkpoint-lines.ts'
-import { producerSnapshotSuffix, transactionIndexSuffix } from './file-kind.ts'
-import { decodeProducerSnapshot } from './producer-snapshot.ts'
 import { EpochCheck, type EpochHistory } from './verify-epochs.ts'
 import { OffsetOrder } from './verify-offset-order.ts'
 import type { VerifyReport } from './verify-report.ts'

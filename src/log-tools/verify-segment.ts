@@ -1,9 +1,14 @@
 /** One segment: all its batches, and its indexes against them, in one pass over the file. */
 import path from 'node:path'
-import { logSuffix, offsetIndexSuffix, segmentPath, timeIndexSuffix } from '../log/file-names.ts'
+import {
+  logSuffix,
+  offsetIndexSuffix,
+  segmentPath,
+  timeIndexSuffix,
+  transactionIndexSuffix,
+} from '../log/file-names.ts'
 import type { FileSystem } from '../log/file-system.ts'
 import { endExpectation } from './fault-text.ts'
-import { transactionIndexSuffix } from './file-kind.ts'
 import { type WalkEnd, type WalkedBatch, walkSegment } from './segment-walk.ts'
 import { verifyBatch } from './verify-batch.ts'
 import type { EpochCheck } from './verify-epochs.ts'

@@ -2,12 +2,13 @@
  * The index of aborted transactions against its segment: each entry names a producer's abort marker
  * and where that transaction began (Kafka: `TransactionIndex`).
  */
-import { controlTypeOf } from './dump-records.ts'
+
 import {
   type TransactionIndexEntry,
   transactionIndexEntries,
   transactionIndexEntryBytes,
-} from './index-entries.ts'
+} from '../log/producers/transaction-index.ts'
+import { controlTypeOf } from './dump-records.ts'
 import { recordsOf, type WalkedBatch } from './segment-walk.ts'
 import { checkEntryBytes } from './verify-offset-index.ts'
 import type { VerifyReport } from './verify-report.ts'

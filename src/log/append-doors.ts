@@ -3,12 +3,14 @@ import { TidemarkError } from '../errors.ts'
 import {
   baseOffsetAt,
   checkBatchFraming,
+  hasProducerIdAt,
   leaderEpochAt,
   nextOffsetAt,
   sizeInBytesAt,
 } from './batch-header.ts'
 import type { BatchRun } from './batch-memory.ts'
 import type { LogConfig } from './log-config.ts'
+import type { AppendOutcomes } from './producers/append-outcomes.ts'
 
 /**
  * Leader's door: offsets and epochs are not set yet.
@@ -78,6 +80,24 @@ export function checkReplicatedRun(
     epoch = leaderEpoch
     expectedOffset = nextOffsetAt(memory, position)
   }
+}
+
+/**
+ * Whether no batch has a producer id, whose sequence numbers must be looked at; `outcomes` is told.
+ *
+ * @throws {TidemarkError} INVALID_ARGUMENT when one has, and there is no room for outcomes
+ */
+export function arePlain(run: BatchRun, outcomes: AppendOutcomes | undefined): boolean {
+  const { memory, positions, count } = run
+  let at = 0
+  while (at < count && !hasProducerIdAt(memory, positions[at])) at += 1
+  if (outcomes !== undefined) outcomes.areAllPlain = at === count
+  if (at === count) return true
+  if (outcomes !== undefined && outcomes.errors.length >= count) return false
+  throw new TidemarkError(
+    'INVALID_ARGUMENT',
+    `a run with batches of producers needs room for ${count} outcomes`,
+  )
 }
 
 /** Both doors: the header must be a batch's, and all of it must lie within the memory. */

@@ -146,6 +146,34 @@ export function checkBatchFraming(
   return lastOffsetDeltaAt(memory, position) < 0 ? 'last-offset-delta' : undefined
 }
 
+/** -1: of no producer. */
+export function producerIdAt(memory: BatchMemory, position: number): number {
+  return readInt64(memory.view, position + batchField.producerId)
+}
+
+/** The same question, cheaper. */
+export function hasProducerIdAt(memory: BatchMemory, position: number): boolean {
+  return memory.view.getInt32(position + batchField.producerId) >= 0
+}
+
+export function producerEpochAt(memory: BatchMemory, position: number): number {
+  return memory.view.getInt16(position + batchField.producerEpoch)
+}
+
+/** Sequence number of the first record; -1: none. */
+export function baseSequenceAt(memory: BatchMemory, position: number): number {
+  return memory.view.getInt32(position + batchField.baseSequence)
+}
+
+export function isTransactionalAt(memory: BatchMemory, position: number): boolean {
+  return (attributesAt(memory, position) & attributeBit.transactional) !== 0
+}
+
+/** Whether it is written by the log's keepers: ends of transactions, a controller's elections. */
+export function isControlAt(memory: BatchMemory, position: number): boolean {
+  return (attributesAt(memory, position) & attributeBit.control) !== 0
+}
+
 /**
  * Notes where the whole batches of `byteLength` bytes begin, as far as `positions` has room, and
  * returns how many there are. Stops at the first that is cut off or isn't a batch by its framing.

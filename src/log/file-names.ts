@@ -4,11 +4,20 @@ import path from 'node:path'
 export const logSuffix = '.log'
 export const offsetIndexSuffix = '.index'
 export const timeIndexSuffix = '.timeindex'
+export const transactionIndexSuffix = '.txnindex'
+export const producerSnapshotSuffix = '.snapshot'
 export const leaderEpochFileName = 'leader-epoch-checkpoint'
 export const partitionMetadataFileName = 'partition.metadata'
 
+/** Of a segment's files beside its data. */
+export const companionSuffixes = [
+  producerSnapshotSuffix,
+  transactionIndexSuffix,
+  timeIndexSuffix,
+  offsetIndexSuffix,
+] as const
 /** Of all files of a segment, the data last. */
-export const segmentSuffixes = [timeIndexSuffix, offsetIndexSuffix, '.txnindex', logSuffix] as const
+export const segmentSuffixes = [...companionSuffixes, logSuffix] as const
 
 /** Behind a name of before: no longer part of the log, and removed after a while. */
 export const deletedSuffix = '.deleted'

@@ -54,6 +54,12 @@ export type { OffsetsByPartition, PartitionOffset } from './offset-checkpoint.ts
 export { OpenFiles } from './open-files.ts'
 export { PartitionLog } from './partition-log.ts'
 export { payloadCopies } from './payload-copies.ts'
+export { AppendOutcomes } from './producers/append-outcomes.ts'
+export type { EndMarker } from './producers/end-marker.ts'
+export type { LogProducers } from './producers/log-producers.ts'
+export type { ProducerSnapshotEntry } from './producers/producer-snapshot.ts'
+export { ReadCommitted } from './producers/read-committed.ts'
+export type { AbortedTransaction } from './producers/transaction-index.ts'
 export type { SegmentPosition } from './read-plan.ts'
 export {
   batchSizeBound,

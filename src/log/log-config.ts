@@ -44,6 +44,8 @@ export interface LogConfig {
   readonly minCleanableDirtyRatio: number
   readonly minCompactionLagMs: number
   readonly maxCompactionLagMs: number
+  /** A producer that has written nothing for so long is forgotten. */
+  readonly producerIdExpirationMs: number
 }
 
 const dayMs = 86_400_000
@@ -66,11 +68,13 @@ export const logConfigDefaults: LogConfig = {
   minCleanableDirtyRatio: 0.5,
   minCompactionLagMs: 0,
   maxCompactionLagMs: Number.MAX_SAFE_INTEGER,
+  producerIdExpirationMs: dayMs,
 }
 
 /** How a topic's settings look to its log. */
 export function logConfigOf(
   config: Omit<TopicConfig, 'min.insync.replicas' | 'unclean.leader.election.enable'>,
+  producerIdExpirationMs = logConfigDefaults.producerIdExpirationMs,
 ): LogConfig {
   const flush =
     config['flush.messages'] === 1
@@ -95,6 +99,7 @@ export function logConfigOf(
     minCleanableDirtyRatio: config['min.cleanable.dirty.ratio'],
     minCompactionLagMs: config['min.compaction.lag.ms'],
     maxCompactionLagMs: config['max.compaction.lag.ms'],
+    producerIdExpirationMs,
   }
 }
 
@@ -120,6 +125,7 @@ export function checkLogConfig(config: LogConfig): void {
   if (!(ratio >= 0 && ratio <= 1)) {
     throw new TidemarkError('INVALID_CONFIG', `minCleanableDirtyRatio ${ratio}: allowed are 0 to 1`)
   }
+  checkRange('producerIdExpirationMs', config.producerIdExpirationMs, 1, Number.MAX_SAFE_INTEGER)
   if (config.flush.kind === 'interval') {
     checkRange('flush.ms', config.flush.ms, 0, Number.MAX_SAFE_INTEGER)
   }

@@ -13,6 +13,7 @@ import { recoverLog } from './log-recovery.ts'
 import { makeDirectoryDurably } from './make-directory.ts'
 import { OpenFiles } from './open-files.ts'
 import { claimTopicId } from './partition-metadata.ts'
+import { type LoadedRange, LogProducers } from './producers/log-producers.ts'
 import { DoomedFiles } from './retention/doomed-files.ts'
 import { Segment } from './segment.ts'
 import { dropBelow, findSegments } from './segment-files.ts'
@@ -54,6 +55,7 @@ export interface OpenedLog {
   readonly doomed: DoomedFiles
   readonly row: SegmentRow
   readonly leaderEpochs: LeaderEpochs
+  readonly producers: LogProducers
   readonly logStartOffset: number
   readonly logEndOffset: number
   readonly recoveryPoint: number
@@ -101,6 +103,12 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   const logStartOffset = Math.max(start, row.firstBaseOffset)
   leaderEpochs.truncateFromEnd(logEndOffset)
   leaderEpochs.truncateFromStart(logStartOffset)
+  const producers = openProducers(options, files, {
+    segments: row.segments,
+    logStartOffset,
+    endOffset: logEndOffset,
+    nowMs: clock.nowMs(),
+  })
   const unstated = options.cleanShutdown ? logEndOffset : 0
   const recoveryPoint = Math.min(options.recoveryPoint ?? unstated, logEndOffset)
   const isSynced = options.cleanShutdown && options.recovered !== true && loaded.whole && !created
@@ -108,7 +116,8 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
     row.markUnsynced(recoveryPoint)
     leaderEpochs.markUnflushed()
   }
-  return { files, doomed, row, leaderEpochs, logStartOffset, logEndOffset, recoveryPoint }
+  const ends = { logStartOffset, logEndOffset, recoveryPoint }
+  return { files, doomed, row, leaderEpochs, producers, ...ends }
 }
 
 interface LoadedSegments {
@@ -143,6 +152,17 @@ function recover(options: LogOptions, files: OpenFiles, recoveryPoint: number): 
   const { directory, config } = options
   const logStartOffset = options.logStartOffset ?? 0
   recoverLog(directory, { recoveryPoint, logStartOffset, config, files })
+}
+
+function openProducers(
+  { directory, config }: LogOptions,
+  { fs }: OpenFiles,
+  range: LoadedRange,
+): LogProducers {
+  const expirationMs = config.producerIdExpirationMs
+  const producers = new LogProducers({ fs, directory, expirationMs })
+  producers.load(range)
+  return producers
 }
 
 /** After a clean stop a bad file can only be damage from outside; the batches tell all it told. */

@@ -9,7 +9,8 @@
  */
 import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'
-import { baseOffsetAt, leaderEpochAt } from './batch-header.ts'
+import { baseOffsetAt, hasProducerIdAt, leaderEpochAt } from './batch-header.ts'
+import type { BatchMemory } from './batch-memory.ts'
 import {
   leaderEpochFileName,
   logSuffix,
@@ -22,6 +23,7 @@ import { type LeaderEpochEntry, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
 import { offsetIndexEntryBytes } from './offset-index.ts'
 import { OpenFiles } from './open-files.ts'
+import { LogProducers } from './producers/log-producers.ts'
 import { Segment } from './segment.ts'
 import { dropBelow, findSegments, floorSegmentIndex } from './segment-files.ts'
 import { scanSegment } from './segment-scan.ts'
@@ -65,6 +67,7 @@ class Recovery {
   readonly #epochs: LeaderEpochs
   /** Leader epochs as the batches tell them; written down once, at the end. */
   readonly #history: LeaderEpochEntry[] = []
+  readonly #producers: LogProducers
   #segments: Segment[]
   #truncatedBytes = 0
   #segmentsScanned = 0
@@ -77,6 +80,8 @@ class Recovery {
     this.#segments = findSegments(files, directory, 0)
     dropBelow(this.#segments, options.logStartOffset)
     this.#epochs = openEpochs(directory, files)
+    const expirationMs = options.config.producerIdExpirationMs
+    this.#producers = new LogProducers({ fs: files.fs, directory, expirationMs })
   }
 
   run(): RecoverySummary {
@@ -87,6 +92,7 @@ class Recovery {
     if (first > 0 && this.#segments[first].baseOffset === this.#options.recoveryPoint) {
       this.#rebuildIndexes(this.#segments[first - 1])
     }
+    this.#takeEarlierProducers(first)
     let logEndOffset = this.#scanFrom(first)
     const { logStartOffset } = this.#options
     if (this.#segments.length === 0 || logEndOffset < logStartOffset) {
@@ -94,7 +100,9 @@ class Recovery {
       this.#segments = [Segment.create(this.#files, this.#directory, logStartOffset, 0)]
       logEndOffset = logStartOffset
       this.#history.length = 0
+      this.#producers.restart(logStartOffset)
     }
+    this.#producers.takeSnapshot(logEndOffset)
     this.#epochs.replaceAll(this.#history)
     this.#epochs.truncateFromEnd(logEndOffset)
     this.#epochs.truncateFromStart(logStartOffset)
@@ -119,9 +127,11 @@ class Recovery {
         break
       }
       const fileBytes = segment.sizeBytes
+      this.#producers.recoverSegment(segment.baseOffset)
       const end = segment.rebuild(this.#options.config, true, (memory, position) =>
-        this.#noteEpoch(leaderEpochAt(memory, position), baseOffsetAt(memory, position)),
+        this.#note(memory, position),
       )
+      this.#producers.saveAborted(segment.baseOffset)
       nextOffset = end.nextOffset
       this.#segmentsScanned += 1
       this.#bytesScanned += fileBytes
@@ -156,6 +166,25 @@ class Recovery {
         return true
       })
     }
+  }
+
+  /** As they were where the scan begins; of expired ones the log is rid when it is opened. */
+  #takeEarlierProducers(first: number): void {
+    if (this.#segments.length === 0) return
+    const range = {
+      segments: this.#segments.slice(0, first),
+      logStartOffset: this.#options.logStartOffset,
+      endOffset: this.#segments[first].baseOffset,
+      nowMs: Number.NEGATIVE_INFINITY,
+    }
+    this.#producers.beginRecovery(range, this.#options.recoveryPoint)
+  }
+
+  #note(memory: BatchMemory, position: number): boolean {
+    const epoch = leaderEpochAt(memory, position)
+    if (!this.#noteEpoch(epoch, baseOffsetAt(memory, position))) return false
+    if (hasProducerIdAt(memory, position)) this.#producers.see(memory, position)
+    return true
   }
 
   /**

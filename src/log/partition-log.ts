@@ -10,8 +10,8 @@
  * never tried again, since the system may have dropped the bytes it couldn't write.
  */
 import type { Clock } from '../clock.ts'
-import { TidemarkError } from '../errors.ts'
-import { checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
+import type { TidemarkError } from '../errors.ts'
+import { arePlain, checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
 import type { BackgroundFlush, SyncOutcome, SyncRequest } from './background-flush.ts'
 import type { BatchMemory, BatchRun } from './batch-memory.ts'
 import type { EpochEnd, LeaderEpochs } from './leader-epochs.ts'
@@ -19,10 +19,14 @@ import type { LogConfig } from './log-config.ts'
 import { LogFlush } from './log-flush.ts'
 import { type LogOptions, openLogFiles } from './log-opening.ts'
 import { LogTail } from './log-tail.ts'
+import { checkLogStart, checkReadOffset, checkTruncationOffset } from './offset-checks.ts'
 import type { OpenFiles } from './open-files.ts'
+import type { AppendOutcomes } from './producers/append-outcomes.ts'
+import { type EndMarker, endMarkerRun } from './producers/end-marker.ts'
+import type { LogProducers } from './producers/log-producers.ts'
 import type { SegmentPosition } from './read-plan.ts'
 import type { DoomedFiles } from './retention/doomed-files.ts'
-import { dropExpired, type RetentionNow, requestedLogStart } from './retention/log-retention.ts'
+import { type RetentionNow, requestedLogStart } from './retention/log-retention.ts'
 import type { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 import { findNewest, findTimestamp, type TimestampOffset } from './timestamp-lookup.ts'
@@ -36,6 +40,7 @@ export class PartitionLog {
   readonly leaderEpochs: LeaderEpochs
   /** Files of dropped segments; without an owner's they are emptied with the next opening only. */
   readonly doomed: DoomedFiles
+  readonly producers: LogProducers
   readonly #clock: Clock
   readonly #files: OpenFiles
   readonly #ownsFiles: boolean
@@ -61,8 +66,8 @@ export class PartitionLog {
     this.#ownsFiles = options.files === undefined
     this.#row = opened.row
     this.#logStartOffset = opened.logStartOffset
-    const { row, leaderEpochs, logEndOffset } = opened
-    this.#tail = new LogTail({ config: options.config, row, leaderEpochs, logEndOffset })
+    this.producers = opened.producers
+    this.#tail = new LogTail({ ...options, ...opened })
     const nowMs = options.clock.nowMs()
     this.#flush = new LogFlush({ ...opened, config: options.config, nowMs })
     this.#background = options.backgroundFlush
@@ -118,14 +123,35 @@ export class PartitionLog {
    * Leader's door: gives the batches the next offsets and `leaderEpoch`, in place, and writes them.
    * The caller has checked their CRC and records. If a check here fails, nothing has changed.
    *
+   * A run with batches of producers needs `outcomes`: they are judged one by one, and duplicates
+   * and refused ones left out.
+   *
    * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
-   *   FENCED_LEADER_EPOCH for an epoch below the log's latest, KAFKA_STORAGE_ERROR
+   *   FENCED_LEADER_EPOCH for an epoch below the log's latest, INVALID_ARGUMENT,
+   *   KAFKA_STORAGE_ERROR
    */
-  append(run: BatchRun, leaderEpoch: number): void {
+  append(run: BatchRun, leaderEpoch: number, outcomes?: AppendOutcomes): void {
     this.#life.assertWritable()
+    checkLeaderRun(run, this.config, leaderEpoch, this.leaderEpochs.latest)
+    const isPlain = arePlain(run, outcomes)
+    if (isPlain) this.#tail.stamp(run, leaderEpoch)
+    this.#write(run, leaderEpoch, isPlain ? undefined : outcomes)
+  }
+
+  /**
+   * Ends a producer's transaction, as its coordinator, and returns the offset of the marker. A
+   * transaction without a record here may be ended as well.
+   *
+   * @throws {TidemarkError} INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED,
+   *   FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR
+   */
+  appendEndMarker(marker: EndMarker, leaderEpoch: number): number {
+    this.#life.assertWritable()
+    const run = endMarkerRun(marker, this.producers.entry(marker.producerId))
     checkLeaderRun(run, this.config, leaderEpoch, this.leaderEpochs.latest)
     this.#tail.stamp(run, leaderEpoch)
     this.#write(run)
+    return this.logEndOffset - 1
   }
 
   /**
@@ -157,12 +183,7 @@ export class PartitionLog {
     targetPosition: number,
   ): number {
     this.#life.assertOpen()
-    if (!(offset >= this.#logStartOffset && offset <= this.#tail.logEndOffset)) {
-      throw new TidemarkError(
-        'OFFSET_OUT_OF_RANGE',
-        `offset ${offset}: the log holds ${this.#logStartOffset} to ${this.#tail.logEndOffset}`,
-      )
-    }
+    checkReadOffset(offset, this.#logStartOffset, this.#tail.logEndOffset)
     const end = Math.min(endOffset, this.#tail.logEndOffset)
     try {
       return this.#row.read({ offset, endOffset: end, maxBytes, target, targetPosition })
@@ -192,6 +213,11 @@ export class PartitionLog {
     return findNewest(this.#row.segments, this.#logStartOffset)
   }
 
+  /** Where readers of committed records end; at most `highWatermark`. */
+  lastStableOffset(highWatermark: number): number {
+    return this.producers.lastStableOffset(highWatermark, this.#logStartOffset)
+  }
+
   /** Where `leaderEpoch`, or the largest epoch known below it, ends in this log. */
   endOffsetFor(leaderEpoch: number): EpochEnd {
     return this.leaderEpochs.endOffsetFor(leaderEpoch, this.#tail.logEndOffset)
@@ -210,7 +236,7 @@ export class PartitionLog {
    * @throws {TidemarkError} INVALID_ARGUMENT for a negative offset; KAFKA_STORAGE_ERROR
    */
   truncateTo(offset: number): boolean {
-    this.#assertOffset(offset)
+    checkTruncationOffset(offset)
     this.#life.assertWritable()
     if (offset >= this.#tail.logEndOffset) {
       // KAFKA-10706: an epoch that began here without a record must go, or it diverges for ever.
@@ -224,41 +250,30 @@ export class PartitionLog {
     const isOnDisk = offset < this.recoveryPoint
     this.#flush.lower(offset)
     this.#life.guard(() => {
-      this.#tail.dataEndOffset = this.#row.truncateTo(offset, isOnDisk)
+      this.#tail.truncateTo(offset, isOnDisk, this.#logStartOffset)
       this.#flush.lower(this.#tail.dataEndOffset)
-      this.leaderEpochs.truncateFromEnd(offset)
     })
-    this.#tail.logEndOffset = offset
     this.#logStartOffset = Math.min(this.#logStartOffset, offset)
     return true
   }
 
   /** Drops everything; the next record gets `offset`. As to the checkpoint see `truncateTo`. */
   truncateFullyAndStartAt(offset: number): void {
-    this.#assertOffset(offset)
+    checkTruncationOffset(offset)
     this.#life.assertWritable()
     const isOnDisk = this.#row.firstBaseOffset < this.recoveryPoint
     this.#flush.restart(offset)
-    this.#life.guard(() => {
-      this.#row.restartAt(offset, isOnDisk)
-      this.#tail.dataEndOffset = offset
-      this.leaderEpochs.clear()
-    })
-    this.#tail.logEndOffset = offset
+    this.#life.guard(() => this.#tail.restartAt(offset, isOnDisk))
     this.#logStartOffset = offset
   }
 
   /** Raises the log start offset; the records below are no longer read. Returns whether it rose. */
   advanceLogStart(offset: number): boolean {
-    if (!(offset <= this.#tail.logEndOffset)) {
-      throw new TidemarkError(
-        'OFFSET_OUT_OF_RANGE',
-        `log start ${offset}: the log ends at ${this.#tail.logEndOffset}`,
-      )
-    }
+    checkLogStart(offset, this.#tail.logEndOffset)
     if (offset <= this.#logStartOffset) return false
     this.#life.guard(() => this.leaderEpochs.truncateFromStart(offset))
     this.#logStartOffset = offset
+    this.producers.forgetCompletedBelow(offset)
     return true
   }
 
@@ -271,10 +286,9 @@ export class PartitionLog {
   deleteOldSegments(now: RetentionNow): number {
     this.#life.assertWritable()
     const { logStartOffset, logEndOffset } = this
-    const range = { logStartOffset, logEndOffset, dataEndOffset: this.#tail.dataEndOffset }
-    return this.#life.guard(() =>
-      dropExpired(this.#row, range, now, (start) => this.advanceLogStart(start)),
-    )
+    const range = { ...now, logStartOffset, logEndOffset }
+    const raiseStart = (offset: number) => void this.advanceLogStart(offset)
+    return this.#life.guard(() => this.#tail.dropExpired(range, raiseStart))
   }
 
   /**
@@ -355,7 +369,7 @@ export class PartitionLog {
     if (this.#life.isClosed) return
     try {
       if (this.#life.failure !== undefined) return
-      this.#life.guard(() => this.#row.active.seal(false))
+      this.#life.guard(() => this.#tail.end())
       if (options.flush) this.flush()
     } finally {
       this.#life.isClosed = true
@@ -364,19 +378,16 @@ export class PartitionLog {
     }
   }
 
-  #write(run: BatchRun): void {
+  /** With `outcomes` the batches are judged and stamped on the way. */
+  #write(run: BatchRun, leaderEpoch = -1, outcomes?: AppendOutcomes): void {
     if (run.count === 0) return
     try {
-      this.#tail.write(run)
+      if (outcomes === undefined) this.#tail.write(run)
+      else this.#tail.writeJudged(run, leaderEpoch, outcomes)
     } catch (cause) {
       throw this.#life.fail(cause)
     }
     if (!this.#groupCommit) this.commit()
     if (this.#background !== undefined && this.wantsFlush) this.#background.want(this)
-  }
-
-  #assertOffset(offset: number): void {
-    if (Number.isSafeInteger(offset) && offset >= 0) return
-    throw new TidemarkError('INVALID_ARGUMENT', `cannot truncate to offset ${offset}`)
   }
 }

@@ -10,6 +10,7 @@ import {
   segmentPath,
   swapSuffix,
   timeIndexSuffix,
+  transactionIndexSuffix,
 } from './file-names.ts'
 import type { OpenFiles } from './open-files.ts'
 import { Segment } from './segment.ts'
@@ -67,7 +68,7 @@ export function dropBelow(segments: Segment[], logStartOffset: number): void {
 
 function isLeftOver(name: string, bases: ReadonlySet<number>): boolean {
   if (abandonedSuffixes.some((suffix) => name.endsWith(suffix))) return true
-  for (const suffix of [offsetIndexSuffix, timeIndexSuffix]) {
+  for (const suffix of [offsetIndexSuffix, timeIndexSuffix, transactionIndexSuffix]) {
     const base = baseOffsetOfName(name, suffix)
     if (base !== undefined && !bases.has(base)) return true
   }

@@ -92,6 +92,11 @@ export class SegmentRow {
     for (const segment of this.#segments.slice(first)) segment.markUnsynced()
   }
 
+  /** A file beside the segments was made or removed. */
+  markDirectoryUnsynced(): void {
+    this.#directoryDirty = true
+  }
+
   /** Whether a batch must go to a new segment. */
   mustRollBefore(batchBytes: number, lastOffset: number, maxTimestampMs: number): boolean {
     return this.#active.mustRollBefore(this.#options, batchBytes, lastOffset, maxTimestampMs)

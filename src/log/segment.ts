@@ -9,7 +9,7 @@ import { baseOffsetAt, lastOffsetAt, maxTimestampAt, sizeInBytesAt } from './bat
 import { batchOverheadBytes } from './batch-layout.ts'
 import { type BatchMemory, type BatchRun, batchMemory } from './batch-memory.ts'
 import { writeBatches } from './batch-writer.ts'
-import { logSuffix, offsetIndexSuffix, segmentPath, timeIndexSuffix } from './file-names.ts'
+import { companionSuffixes, logSuffix, segmentPath, segmentSuffixes } from './file-names.ts'
 import type { LogConfig } from './log-config.ts'
 import { OpenFile, type OpenFiles } from './open-files.ts'
 import { maxSegmentMs } from './roll-time.ts'
@@ -19,8 +19,6 @@ import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.
 import type { TimeEntries } from './time-index.ts'
 
 const relativeOffsetMax = 0x7fff_ffff
-/** Files that must be on disk when the recovery point passes a segment, beside its data. */
-const syncedWithIndexes = [offsetIndexSuffix, timeIndexSuffix] as const
 const headerScratch = batchMemory(new ArrayBuffer(batchOverheadBytes))
 
 export interface SegmentPlace {
@@ -79,8 +77,7 @@ export class Segment {
     createdMs: number,
   ): Segment {
     const { fs } = files
-    fs.remove(segmentPath(directory, baseOffset, timeIndexSuffix))
-    fs.remove(segmentPath(directory, baseOffset, offsetIndexSuffix))
+    for (const suffix of companionSuffixes) fs.remove(segmentPath(directory, baseOffset, suffix))
     const segment = new Segment(files, directory, { baseOffset, sizeBytes: 0, createdMs })
     fs.close(fs.open(segment.file.path, 'create'))
     return segment
@@ -266,6 +263,11 @@ export class Segment {
     return this.dirty || this.#indexDirty
   }
 
+  /** Its index of aborted transactions was written to. */
+  markIndexUnsynced(): void {
+    this.#indexDirty = true
+  }
+
   /** Whoever wrote it last may not have synced it. */
   markUnsynced(): void {
     this.dirty = true
@@ -280,7 +282,7 @@ export class Segment {
     if (this.dirty) this.#files.fs.dataSync(this.fd)
     this.dirty = false
     if (!this.#indexDirty) return
-    for (const suffix of syncedWithIndexes) this.#syncFile(suffix)
+    for (const suffix of companionSuffixes) this.#syncFile(suffix)
     this.#indexDirty = false
   }
 
@@ -289,7 +291,7 @@ export class Segment {
     const files = this.dirty ? [this.file.path] : []
     if (!this.#indexDirty) return files
     return files.concat(
-      syncedWithIndexes.map((suffix) => segmentPath(this.#directory, this.baseOffset, suffix)),
+      companionSuffixes.map((suffix) => segmentPath(this.#directory, this.baseOffset, suffix)),
     )
   }
 
@@ -319,9 +321,9 @@ export class Segment {
   remove(): void {
     this.closeFile()
     const { fs } = this.#files
-    fs.remove(segmentPath(this.#directory, this.baseOffset, timeIndexSuffix))
-    fs.remove(segmentPath(this.#directory, this.baseOffset, offsetIndexSuffix))
-    fs.remove(this.file.path)
+    for (const suffix of segmentSuffixes) {
+      fs.remove(segmentPath(this.#directory, this.baseOffset, suffix))
+    }
   }
 
   get #sealedIndexes(): SealedIndexes {

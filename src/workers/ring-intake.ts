@@ -17,11 +17,13 @@ import {
   recordCountAt,
   sizeInBytesAt,
 } from '../log/batch-header.ts'
+import { clientBatchFault } from '../log/producers/producer-rules.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { Acknowledger } from './acknowledger.ts'
 import { type BatchRing, frame, frameAccepted, frameRejected } from './batch-ring.ts'
 import type { BrokerTally } from './broker-tally.ts'
 import { FrameGroups, framesPerRoundMax } from './frame-groups.ts'
+import { FrameOutcomes } from './frame-outcomes.ts'
 import type { PartitionStore } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import { storeShared } from './shared-words.ts'
@@ -31,6 +33,7 @@ const unknownPartition = errorNumber('UNKNOWN_TOPIC_OR_PARTITION')
 const corrupt = errorNumber('CORRUPT_MESSAGE')
 const tooLarge = errorNumber('RECORD_TOO_LARGE')
 const listTooLarge = errorNumber('RECORD_LIST_TOO_LARGE')
+const invalidRecord = errorNumber('INVALID_RECORD')
 const invalidAcks = errorNumber('INVALID_REQUIRED_ACKS')
 const storageError = errorNumber('KAFKA_STORAGE_ERROR')
 
@@ -48,6 +51,7 @@ export class RingIntake {
   readonly #parts: RingIntakeParts
   #consumed: number
   readonly #groups: FrameGroups
+  readonly #outcomes = new FrameOutcomes()
   /** By group of the round: its log didn't take it. */
   readonly #isRefused = new Uint8Array(framesPerRoundMax)
 
@@ -117,7 +121,8 @@ export class RingIntake {
     const refused = leaders.admission(partition, acks as -1 | 0 | 1)
     if (refused !== 0) return refused
     if (checkBatch(ring.memory, at, batchBytes) !== undefined) return corrupt
-    return sizeInBytesAt(ring.memory, at) === batchBytes ? 0 : corrupt
+    if (sizeInBytesAt(ring.memory, at) !== batchBytes) return corrupt
+    return clientBatchFault(ring.memory, at) === undefined ? 0 : invalidRecord
   }
 
   #appendGroup(group: number): void {
@@ -125,7 +130,9 @@ export class RingIntake {
     const partition = this.#groups.partition(group)
     this.#isRefused[group] = 0
     try {
-      store.log(partition).append(this.#groups.select(group), leaders.leaderEpoch(partition))
+      const run = this.#groups.select(group)
+      store.log(partition).append(run, leaders.leaderEpoch(partition), this.#outcomes.ofGroup)
+      this.#outcomes.keep(this.#groups, group)
     } catch (error) {
       this.#failGroup(group, error)
     }
@@ -148,8 +155,11 @@ export class RingIntake {
       return
     }
     const groups = this.#groups
+    const isPlain = this.#outcomes.isPlain(group)
     for (let at = groups.first(group); at >= 0; at = groups.next(at)) {
-      this.#accept(groups.position(at), partition, epoch, nowMs)
+      if (isPlain || !this.#answerUnwritten(at, partition, nowMs)) {
+        this.#accept(groups.position(at), partition, epoch, nowMs)
+      }
     }
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     leaders.appended(partition, log.logEndOffset, nowMs)
@@ -164,7 +174,7 @@ export class RingIntake {
   }
 
   #accept(position: number, partition: PartitionIndex, epoch: number, nowMs: number): void {
-    const { ring, leaders, acknowledger, tally } = this.#parts
+    const { ring, tally } = this.#parts
     const { headers } = ring
     const header = ring.headerIndex(position)
     const at = ring.batchPosition(position)
@@ -177,6 +187,36 @@ export class RingIntake {
     tally.add('appendedBytes', headers[header + frame.batchBytes]!)
     tally.add('appendedBatches', 1)
     tally.add('appendedRecords', recordCountAt(ring.memory, at))
+    this.#answer(header, partition, baseOffset, endOffset, nowMs)
+  }
+
+  /** Whether the frame is not in the log, as a batch of a producer that was refused or is known. */
+  #answerUnwritten(at: number, partition: PartitionIndex, nowMs: number): boolean {
+    const { ring, tally } = this.#parts
+    const header = ring.headerIndex(this.#groups.position(at))
+    const error = this.#outcomes.error(at)
+    if (error !== 0) {
+      this.#reject(header, error)
+      tally.add('rejectedBatches', 1)
+      return true
+    }
+    if (!this.#outcomes.isDuplicate(at)) return false
+    // Followers have the batch, or will have it: this copy is none of theirs.
+    ring.headers[header + frame.status] = frameRejected
+    const baseOffset = this.#outcomes.baseOffset(at)
+    this.#answer(header, partition, baseOffset, this.#outcomes.endOffset(at), nowMs)
+    return true
+  }
+
+  #answer(
+    header: number,
+    partition: PartitionIndex,
+    baseOffset: number,
+    endOffset: number,
+    nowMs: number,
+  ): void {
+    const { ring, leaders, acknowledger } = this.#parts
+    const { headers } = ring
     const acks = headers[header + frame.acks]!
     if (acks === 0) return
     const slot = headers[header + frame.producerSlot]!

@@ -3,13 +3,13 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../src/errors.ts'
+import { decodeProducerSnapshot } from '../../src/log/producers/producer-snapshot.ts'
 import {
   parseEpochCheckpoint,
   parseOffsetCheckpoint,
 } from '../../src/log-tools/checkpoint-lines.ts'
 import { dumpFile } from '../../src/log-tools/dump-file.ts'
 import { fileKindOf } from '../../src/log-tools/file-kind.ts'
-import { decodeProducerSnapshot } from '../../src/log-tools/producer-snapshot.ts'
 import { verifyDirectories } from '../../src/log-tools/verify-directories.ts'
 import { fixtureDirectory } from '../interop/fixture-files.ts'
 import { repository } from '../support/source-files.ts'

@@ -148,8 +148,9 @@ describe('flush policies', () => {
     log.flush()
     expect(log.recoveryPoint).toBe(80)
     const { syncs } = state
-    // Data, the indexes of the segments that are complete, and the epochs.
-    expect(syncs).toBe(log.segmentCount + 2 * (log.segmentCount - 1) + 1)
+    // Data, the indexes and snapshots of the segments that are complete, and the epochs.
+    const snapshots = log.segmentCount - 2
+    expect(syncs).toBe(log.segmentCount + 2 * (log.segmentCount - 1) + snapshots + 1)
     log.flush()
     expect(state.syncs).toBe(syncs)
     appendBatches(log, 1, 2, 1)

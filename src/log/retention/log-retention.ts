@@ -14,27 +14,30 @@ export interface RetentionNow {
   readonly writtenLogStart?: number
 }
 
-export interface RetainedRange {
+export interface RetainedRange extends RetentionNow {
   readonly logStartOffset: number
   readonly logEndOffset: number
-  /** One past the last batch. */
-  readonly dataEndOffset: number
+}
+
+export interface RetentionEffects {
+  /** Ends the active segment: all have expired, and one must stay. */
+  readonly roll: () => void
+  /** Is told the first offset that is left, before any file goes. */
+  readonly raiseStart: (offset: number) => void
 }
 
 /**
- * Drops segments that have expired. `raiseStart` is told the first offset that is left, before any
- * file goes. Returns how many went. Throws what the file system throws.
+ * Drops segments that have expired. Returns how many went. Throws what the file system throws.
  */
 export function dropExpired(
   row: SegmentRow,
-  { logStartOffset, logEndOffset, dataEndOffset }: RetainedRange,
-  { nowMs, highWatermark, writtenLogStart }: RetentionNow,
-  raiseStart: (offset: number) => void,
+  { logStartOffset, logEndOffset, nowMs, highWatermark, writtenLogStart }: RetainedRange,
+  { roll, raiseStart }: RetentionEffects,
 ): number {
   const bounds = { nowMs, highWatermark, logStartOffset, logEndOffset }
   let count = row.expiredCount(bounds)
   if (count === 0) return 0
-  if (count === row.count) row.roll(dataEndOffset)
+  if (count === row.count) roll()
   raiseStart(row.baseOffsetAt(count))
   if (writtenLogStart !== undefined) {
     while (count > 0 && row.baseOffsetAt(count) > writtenLogStart) count -= 1

@@ -2,9 +2,9 @@
  * A partition's producers as they were at an offset (Kafka: `ProducerStateManager`): i16 version,
  * u32 CRC-32C of what follows, i32 count, then 46 bytes a producer.
  */
-import { TidemarkError } from '../errors.ts'
-import { crc32c } from '../log/crc32c.ts'
-import { readInt64 } from '../log/int64.ts'
+import { TidemarkError } from '../../errors.ts'
+import { crc32c } from '../crc32c.ts'
+import { readInt64, writeInt64 } from '../int64.ts'
 
 export interface ProducerSnapshotEntry {
   readonly producerId: number
@@ -41,6 +41,26 @@ export function decodeProducerSnapshot(bytes: Uint8Array): ProducerSnapshotEntry
   return Array.from({ length: count }, (_, index) =>
     entryAt(view, headerBytes + index * entryBytes),
   )
+}
+
+export function encodeProducerSnapshot(entries: readonly ProducerSnapshotEntry[]): Uint8Array {
+  const bytes = new Uint8Array(headerBytes + entries.length * entryBytes)
+  const view = new DataView(bytes.buffer)
+  view.setInt16(0, version)
+  view.setInt32(countPosition, entries.length)
+  for (const [index, entry] of entries.entries()) {
+    const at = headerBytes + index * entryBytes
+    writeInt64(view, at, entry.producerId)
+    view.setInt16(at + 8, entry.producerEpoch)
+    view.setInt32(at + 10, entry.lastSequence)
+    writeInt64(view, at + 14, entry.lastOffset)
+    view.setInt32(at + 22, entry.offsetDelta)
+    writeInt64(view, at + 26, entry.timestampMs)
+    view.setInt32(at + 34, entry.coordinatorEpoch)
+    writeInt64(view, at + 38, entry.currentTransactionFirstOffset)
+  }
+  view.setUint32(crcPosition, crc32c(bytes, countPosition, bytes.length))
+  return bytes
 }
 
 function entryAt(view: DataView, at: number): ProducerSnapshotEntry {
