@@ -48,7 +48,7 @@ describe('a roll', () => {
     const { disk, syncs, background, log } = world()
     roll(log, 2, 3)
     const base = log.endPosition.segmentBase
-    expect([background.step(), log.recoveryPoint, syncs.waiting]).toEqual([1, 0, 9])
+    expect([background.step(), log.recoveryPoint, syncs.waiting]).toEqual([1, 0, 13])
     syncs.finish()
     expect(log.recoveryPoint).toBe(0)
     background.step()
@@ -95,7 +95,7 @@ describe('a roll', () => {
     const first = syncs.waiting
     syncs.finish()
     background.step()
-    expect([first, syncs.waiting]).toEqual([6, 7])
+    expect([first, syncs.waiting]).toEqual([8, 11])
     syncs.finish()
     background.step()
     expect(log.recoveryPoint).toBe(log.endPosition.segmentBase)
