@@ -68,8 +68,8 @@ export class LogFlush {
   }
 
   /** What another thread should sync; `end` must follow. undefined: nothing now. */
-  begin(dataEndOffset: number): SyncRequest | undefined {
-    const plan = this.#row.planSync(dataEndOffset)
+  begin(dataEndOffset: number, everything: boolean): SyncRequest | undefined {
+    const plan = this.#row.planSync(dataEndOffset, everything)
     if (plan === undefined) return undefined
     this.#plan = plan
     this.#recoveryPoint.begin(plan.endOffset)

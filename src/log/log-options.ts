@@ -13,6 +13,8 @@ export interface OpenLogOptions {
   readonly clock?: Clock
   /** Default: the system's. */
   readonly fs?: FileSystem
+  /** How `flush` makes a file's data, or a directory's entries, durable. Default: `fs`. */
+  readonly syncFile?: (path: string, isDirectory: boolean) => Promise<void>
 }
 
 export interface AppendOptions {

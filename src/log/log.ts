@@ -13,6 +13,7 @@ import { TidemarkError } from '../errors.ts'
 import type { BatchRun } from './batch-memory.ts'
 import { BatchReading } from './batch-reading.ts'
 import type { FileSystem } from './file-system.ts'
+import { GroupCommit } from './group-commit.ts'
 import { AppendWaiters, follow } from './log-follow.ts'
 import {
   type AppendOptions,
@@ -36,6 +37,12 @@ import { type OpenedStandalone, openStandalone } from './standalone-opening.ts'
 import type { StandaloneState } from './standalone-state.ts'
 import type { TimestampOffset } from './timestamp-lookup.ts'
 
+/**
+ * A recovery point is written down so often at most; Kafka:
+ * `log.flush.offset.checkpoint.interval.ms`.
+ */
+const checkpointIntervalMs = 60_000
+
 export class Log {
   readonly directory: string
   readonly config: StandaloneConfig
@@ -44,6 +51,8 @@ export class Log {
   readonly #clock: Clock
   readonly #fs: FileSystem
   readonly #timers: LogTimers
+  readonly #commit: GroupCommit
+  #stateWrittenMs: number
   readonly #batches = new RecordBatches()
   readonly #batchBytes: number
   readonly #waiters = new AppendWaiters()
@@ -63,6 +72,8 @@ export class Log {
       opened.config['max.message.bytes'],
       opened.config['segment.bytes'],
     )
+    this.#stateWrittenMs = opened.clock.nowMs()
+    this.#commit = new GroupCommit(opened.log, opened.syncFile)
     this.#timers = new LogTimers(opened.log.config, {
       dropExpired: () => this.deleteOldSegments(),
       flush: () => this.flush(),
@@ -278,13 +289,16 @@ export class Log {
   }
 
   /**
-   * Waits until everything that was appended before is on disk.
+   * Waits until everything that was appended before is on disk, and leaves the event loop to others
+   * meanwhile. Calls of the same time share one sync.
    *
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends. BROKER_CLOSED
    */
   async flush(): Promise<void> {
-    this.#assertOpen()
-    this.#log.flush()
+    this.#assertWritable()
+    await this.#commit.flush()
+    if (this.#clock.nowMs() - this.#stateWrittenMs < checkpointIntervalMs) return
+    if (!this.#closed) this.#writeState(undefined)
   }
 
   /**
@@ -298,6 +312,7 @@ export class Log {
     if (this.#closed) return
     this.#closed = true
     this.#timers.stop()
+    await this.#commit.drain()
     try {
       const hadFailed = this.#log.failure !== undefined
       this.#log.close()
@@ -343,6 +358,7 @@ export class Log {
   #writeState(cleanEndOffset: number | undefined): void {
     const { recoveryPoint, logStartOffset } = this.#log
     this.#state.write({ recoveryPoint, logStartOffset, cleanEndOffset })
+    this.#stateWrittenMs = this.#clock.nowMs()
   }
 
   #assertOpen(): void {

@@ -338,12 +338,12 @@ export class PartitionLog {
   }
 
   /**
-   * What somebody else should sync, by path and in order, for all rolled segments to be on disk;
-   * `endFlush` must follow. undefined: nothing now.
+   * What somebody else should sync, by path and in order, for all rolled segments, or `everything`,
+   * to be on disk; `endFlush` must follow. undefined: nothing now.
    */
-  beginFlush(): SyncRequest | undefined {
+  beginFlush(everything = false): SyncRequest | undefined {
     if (this.#life.isClosed || this.#life.failure !== undefined) return undefined
-    return this.#flush.begin(this.#tail.dataEndOffset)
+    return this.#flush.begin(this.#tail.dataEndOffset, everything)
   }
 
   /**

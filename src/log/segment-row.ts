@@ -183,21 +183,23 @@ export class SegmentRow {
   }
 
   /**
-   * What must be synced for all segments but the active one to be on disk; after a truncation the
-   * active one as well. `endPlan` must follow. undefined: nothing is, or a plan is under way.
+   * What must be synced for all segments but the active one to be on disk; after a truncation, or
+   * for `everything`, the active one as well. `endPlan` must follow. undefined: nothing is, or a
+   * plan is under way.
    */
-  planSync(dataEndOffset: number): SyncPlan | undefined {
+  planSync(dataEndOffset: number, everything: boolean): SyncPlan | undefined {
     if (this.#plan !== undefined) return undefined
     this.#hasRolled = false
     const hasCut = this.#cutDirty
-    const end = hasCut ? this.#segments.length : this.#segments.length - 1
+    const withActive = hasCut || everything
+    const end = withActive ? this.#segments.length : this.#segments.length - 1
     const segments = this.#segments
       .slice(this.#firstUnsynced(), end)
       .map((segment) => ({ segment, sizeBytes: segment.sizeBytes }))
     const directories = this.#unsyncedDirectories()
     if (segments.length === 0 && directories.length === 0) return undefined
     const files = segments.flatMap(({ segment }) => segment.unsyncedFiles())
-    const endOffset = hasCut ? dataEndOffset : this.#active.baseOffset
+    const endOffset = withActive ? dataEndOffset : this.#active.baseOffset
     this.#forgetDirectories()
     this.#plan = { segments, files, directories, endOffset, hasCut }
     return this.#plan

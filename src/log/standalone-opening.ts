@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { type Clock, systemClock } from '../clock.ts'
 import type { StandaloneConfig } from '../config.ts'
+import { type SyncOne, syncOneOf } from './file-sync.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 import { logConfigOf } from './log-config.ts'
 import type { OpenLogOptions } from './log-options.ts'
@@ -16,6 +17,7 @@ export interface OpenedStandalone {
   readonly state: StandaloneState
   readonly clock: Clock
   readonly fs: FileSystem
+  readonly syncFile: SyncOne
 }
 
 /** @throws {TidemarkError} what `StandaloneState.claim` and `PartitionLog.open` throw */
@@ -31,7 +33,8 @@ export function openStandalone(
     const log = openLog(directory, config, state, { ...options, fs, clock })
     const { recoveryPoint, logStartOffset } = log
     state.write({ recoveryPoint, logStartOffset, cleanEndOffset: undefined })
-    return { directory, config, log, state, clock, fs }
+    const syncFile = options.syncFile ?? syncOneOf(fs)
+    return { directory, config, log, state, clock, fs, syncFile }
   } catch (cause) {
     state.release()
     throw cause
