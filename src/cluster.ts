@@ -13,6 +13,7 @@ import { Producer } from './client/producer.ts'
 import type { ProducerOptions } from './client/producer-options.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
+import { deleteRecords, deleteRecordsTimeoutDefaultMs } from './cluster-delete-records.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
 import {
   asError,
@@ -32,6 +33,7 @@ import {
 } from './cluster-options.ts'
 import { replicasOf } from './cluster-placement.ts'
 import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
+import { waitUntil } from './cluster-waiting.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
 import { TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
@@ -44,8 +46,6 @@ import { ControllerHost } from './workers/controller-host.ts'
 import { ProgressBoard } from './workers/progress-board.ts'
 import { RingProducer } from './workers/ring-producer.ts'
 import { TaskPool } from './workers/task-pool.ts'
-
-const readyPollMs = 2
 
 export class Cluster {
   readonly directory: string
@@ -215,6 +215,22 @@ export class Cluster {
   }
 
   /**
+   * Deletes a partition's records below `offset` (-1: below the high watermark), on all living
+   * replicas. Resolves to where the log starts then. @throws {TidemarkError} as `deleteRecords`
+   */
+  deleteRecords(
+    topic: string,
+    partition: number,
+    offset: number,
+    { timeoutMs = deleteRecordsTimeoutDefaultMs }: { readonly timeoutMs?: number } = {},
+  ): Promise<number> {
+    const { image } = this.#client
+    const host = (id: BrokerId) => this.#host(id)
+    const parts = { image, board: this.board, host, closed: this.#closed.signal }
+    return deleteRecords(parts, this.#indexOf(topic, partition), offset, timeoutMs)
+  }
+
+  /**
    * Freezes a broker's thread until `resume`.
    *
    * @throws {TidemarkError} INVALID_ARGUMENT, BROKER_NOT_AVAILABLE
@@ -378,24 +394,7 @@ export class Cluster {
       throw new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
   }
 
-  async #until(condition: () => boolean): Promise<void> {
-    let failure: unknown
-    const onFailed: ClusterEventListener = (event) => {
-      if (event.type === 'failed') failure = event.error
-      // What waits for a partition to be served would wait for ever.
-      if (event.type !== 'partitionFailed') return
-      const detail = `broker ${event.brokerId}: ${event.message}`
-      failure = new TidemarkError('KAFKA_STORAGE_ERROR', detail)
-    }
-    this.#listeners.add(onFailed)
-    try {
-      while (!condition()) {
-        if (failure !== undefined) throw failure
-        this.#assertOpen()
-        await new Promise((resolve) => setTimeout(resolve, readyPollMs))
-      }
-    } finally {
-      this.#listeners.delete(onFailed)
-    }
+  #until(condition: () => boolean): Promise<void> {
+    return waitUntil(condition, this.#listeners, () => this.#assertOpen())
   }
 }

@@ -44,6 +44,7 @@ export const errorKinds = {
   INVALID_PRODUCER_EPOCH: kind(47, false, 'the producer has a newer epoch by now'),
   INVALID_TXN_STATE: kind(48, false, 'not possible while the producer has a transaction open'),
   TRANSACTION_COORDINATOR_FENCED: kind(52, false, 'the coordinator has a newer epoch by now'),
+  POLICY_VIOLATION: kind(44, false, 'the request goes against a policy'),
   OPERATION_NOT_ATTEMPTED: kind(55, false, 'the operation was not attempted'),
   KAFKA_STORAGE_ERROR: kind(56, true, 'the log failed on disk'),
   FENCED_LEADER_EPOCH: kind(74, true, 'the leader epoch is older than the current one'),

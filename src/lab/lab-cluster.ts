@@ -62,6 +62,7 @@ export class LabCluster {
         directory,
         brokers: load.brokers,
         config: options.config,
+        checkInvariants: true,
         ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
       })
       const topic = freeTopicName(cluster.topics())

@@ -7,10 +7,11 @@ import { randomUUID } from 'node:crypto'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { ClusterConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
-import type { BrokerId } from '../ids.ts'
+import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { brokerId as toBrokerId } from '../ids.ts'
 import { LogDirectory } from '../log/log-directory.ts'
 import { BatchRing } from './batch-ring.ts'
+import { CommandSender } from './broker-commands.ts'
 import type { BrokerNews } from './broker-news.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
@@ -47,6 +48,7 @@ export class BrokerHost {
   readonly #ring: BatchRing
   readonly #directory: LogDirectory
   readonly #checkpoints: CheckpointWriter
+  readonly #commands: CommandSender
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
   #connection = 0
@@ -65,6 +67,7 @@ export class BrokerHost {
     const directory = directories[brokerId - 1]
     this.#directory = LogDirectory.open({ directory, clusterId, nodeId: brokerId })
     this.#checkpoints = new CheckpointWriter(directory)
+    this.#commands = new CommandSender(this.#board, brokerId)
     this.#ring.close()
   }
 
@@ -110,6 +113,14 @@ export class BrokerHost {
     this.#ring.close()
     await worker.terminate()
     await this.#exited
+  }
+
+  /**
+   * Asks the broker to delete a partition's beginning. @throws {TidemarkError} BROKER_NOT_AVAILABLE
+   * and what `BrokerNode.deleteRecords` throws
+   */
+  deleteRecords(partition: PartitionIndex, offset: number): Promise<number> {
+    return this.#commands.send({ type: 'deleteRecords', partition, offset })
   }
 
   /** The disk is lost: the thread ends if there is one, and the directory is empty afterwards. */
@@ -215,6 +226,7 @@ export class BrokerHost {
   }
 
   #listen(worker: Worker, news: MessagePort): void {
+    this.#commands.open(news)
     news.on('message', (message: BrokerThreadMessage) => this.#take(message))
     worker.on('error', (error) => {
       this.#error = error
@@ -239,6 +251,9 @@ export class BrokerHost {
       case 'highWatermarks':
         this.#checkpoints.write(message.entries)
         break
+      case 'answer':
+        this.#commands.take(message)
+        break
       case 'diskFailed': {
         const detail = `broker ${this.brokerId} stopped itself, its disk failed: ${message.message}`
         this.#diskFailure = new TidemarkError('KAFKA_STORAGE_ERROR', detail)
@@ -256,6 +271,7 @@ export class BrokerHost {
   #afterExit(): void {
     const { brokerId } = this
     this.#worker = undefined
+    this.#commands.close()
     this.#ring.close()
     // Everything it had acknowledged is in the producers' rings by now.
     this.#ring.endEra()

@@ -14,7 +14,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { ClusterConfig } from '../config.ts'
-import { isTidemarkError, type TidemarkError } from '../errors.ts'
+import { isTidemarkError, TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { SyncPort } from '../log/background-flush.ts'
 import { type FileSystem, realFileSystem } from '../log/file-system.ts'
@@ -150,6 +150,7 @@ export class BrokerNode {
       offsets,
       catchUp,
       brokerDirectory: options.brokerDirectory,
+      clock,
       report,
     })
   }
@@ -248,6 +249,21 @@ export class BrokerNode {
     this.#files.closeAll()
     this.publishTally()
     return isClean
+  }
+
+  /**
+   * Leader: raises the log start (Kafka: `Partition.deleteRecordsOnLeader`).
+   *
+   * @returns where the log starts now
+   * @throws {TidemarkError} NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE,
+   *   KAFKA_STORAGE_ERROR
+   */
+  deleteRecords(partition: PartitionIndex, offset: number): number {
+    if (!this.leaders.isLeader(partition)) {
+      const detail = `broker ${this.brokerId} doesn't lead partition #${partition}`
+      throw new TidemarkError('NOT_LEADER_OR_FOLLOWER', detail)
+    }
+    return this.store.deleteRecords(partition, offset)
   }
 
   #onError(error: unknown): void {

@@ -6,6 +6,7 @@ import { workerData } from 'node:worker_threads'
 import { type Clock, systemClock } from '../clock.ts'
 import { realFileSystem } from '../log/file-system.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
+import { CommandTaker } from './broker-commands.ts'
 import { BrokerNode } from './broker-node.ts'
 import { PortChannel } from './channel.ts'
 import { clientSlot } from './cluster-memory.ts'
@@ -27,6 +28,7 @@ function run(data: BrokerThreadData): void {
   const node = buildNode(data)
   const { board } = node
   const doorbell = new Doorbell(board.words, board.doorbellBase(brokerId))
+  const commands = new CommandTaker(node, newsPort)
   let highWatermarksAtMs = 0
   let recoveryPointsAtMs = 0
   let busySteps = 0
@@ -42,6 +44,7 @@ function run(data: BrokerThreadData): void {
       continue
     }
     const bell = doorbell.read()
+    commands.take(post)
     const isBusy = node.step() > 0
     if (node.failure !== undefined) break
     busySteps = isBusy ? busySteps + 1 : 0

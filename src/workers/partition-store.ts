@@ -5,7 +5,7 @@
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
 import { type TopicConfig, topicConfigFromEntries } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
+import { isTidemarkError, TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { BackgroundFlush, type Flushable, type SyncPort } from '../log/background-flush.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
@@ -204,6 +204,23 @@ export class PartitionStore {
   advanceLogStart(partition: PartitionIndex, offset: number): void {
     this.log(partition).advanceLogStart(offset)
     this.publishLogStart(partition)
+  }
+
+  /** Everything below `offset` is to go; -1: below the high watermark. @returns the log start */
+  deleteRecords(partition: PartitionIndex, offset: number): number {
+    const { log, config, topic } = this.stored(partition)
+    if (config['cleanup.policy'] === 'compact') {
+      const detail = `${topic}: cleanup.policy = compact; records are deleted on request with delete only`
+      throw new TidemarkError('POLICY_VIOLATION', detail)
+    }
+    try {
+      const start = log.deleteRecordsBefore(offset, this.highWatermark(partition))
+      this.publishLogStart(partition)
+      return start
+    } catch (error) {
+      if (isTidemarkError(error, 'KAFKA_STORAGE_ERROR')) this.noteFailure(partition, error)
+      throw error
+    }
   }
 
   /** The log start's word; to be called after whatever may have moved it. */

@@ -88,6 +88,15 @@ export class ProgressBoard {
     Atomics.store(this.words, this.#broker(id) + brokerWord.state, value)
   }
 
+  /** How many commands were posted to the broker's thread, over all its lives. */
+  commands(id: BrokerId): number {
+    return Atomics.load(this.words, this.#broker(id) + brokerWord.commands)
+  }
+
+  countCommand(id: BrokerId): void {
+    Atomics.add(this.words, this.#broker(id) + brokerWord.commands, 1)
+  }
+
   brokerEpoch(id: BrokerId): number {
     return Atomics.load(this.words, this.#broker(id) + brokerWord.brokerEpoch)
   }

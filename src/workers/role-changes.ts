@@ -4,6 +4,7 @@
  * under load. Sources: Kafka's `Partition.makeLeader`, `makeFollower`, `ReplicaManager.applyDelta`.
  */
 import path from 'node:path'
+import type { Clock } from '../clock.ts'
 import { isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { FileSystem } from '../log/file-system.ts'
@@ -20,6 +21,8 @@ import { type PartitionStore, partitionName } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
 
 const changesPerStepMax = 64
+/** Each writes or reads a small file: when the disk is slow, fewer fit in a step. */
+const stepMsMax = 5
 
 export interface RoleChangesParts {
   readonly brokerId: BrokerId
@@ -33,6 +36,7 @@ export interface RoleChangesParts {
   readonly catchUp: CatchUp
   readonly brokerDirectory: (broker: BrokerId) => string
   readonly fs: FileSystem
+  readonly clock: Clock
   /**
    * Tells the leader this broker's end offset of a partition, when it is not the ring that does.
    */
@@ -55,12 +59,17 @@ export class RoleChanges {
     return this.#applyChanges(nowMs) + this.#beginFollowing()
   }
 
+  /** One at least, and no more than the rest of the broker can wait for. */
+  #isOver(done: number, sinceMs: number): boolean {
+    return done > 0 && this.#parts.clock.nowMs() - sinceMs >= stepMsMax
+  }
+
   #applyChanges(nowMs: number): number {
     const { link } = this.#parts
     if (!link.isRegistered) return 0
     let applied = 0
     for (const index of link.changed) {
-      if (applied === changesPerStepMax) break
+      if (applied === changesPerStepMax || this.#isOver(applied, nowMs)) break
       link.changed.delete(index)
       const registration = link.image.partition(index)
       if (registration === undefined) this.#stop(index)
@@ -138,10 +147,11 @@ export class RoleChanges {
 
   /** Partitions whose leader has begun its epoch: cut what diverges, then append. */
   #beginFollowing(): number {
-    const { board, followed, faults, brokerId } = this.#parts
+    const { board, followed, faults, brokerId, clock } = this.#parts
+    const sinceMs = clock.nowMs()
     let begun = 0
     for (const partition of followed.waiting) {
-      if (begun === changesPerStepMax) break
+      if (begun === changesPerStepMax || this.#isOver(begun, sinceMs)) break
       const leader = followed.leader[partition]! as BrokerId
       if (board.ledEpoch(leader, partition) !== followed.leaderEpoch[partition]) continue
       if (faults.fetchCut(leader, brokerId) !== cut.nothing) continue

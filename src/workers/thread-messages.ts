@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ClusterConfig } from '../config.ts'
 import type { BrokerEpoch, BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
+import type { BrokerAnswer } from './broker-commands.ts'
 import type { BrokerNews } from './broker-news.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import type { BrokerIdentity } from './controller-link.ts'
@@ -29,6 +30,7 @@ export interface BrokerThreadData {
 }
 
 export type BrokerThreadMessage =
+  | BrokerAnswer
   | { readonly type: 'news'; readonly news: BrokerNews }
   | { readonly type: 'highWatermarks'; readonly entries: readonly OffsetEntry[] }
   /** The broker's disk failed: the thread ends by itself. */
