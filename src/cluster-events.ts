@@ -6,6 +6,7 @@ import type { InvariantViolation } from './replication/invariants/board-invarian
 import type { ReplicationEvent } from './replication/replication-event.ts'
 import type { BrokerNews } from './workers/broker-news.ts'
 import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
+import type { RecoveryProgress } from './workers/recovery-plan.ts'
 
 export type ClusterEvent =
   /**
@@ -43,12 +44,7 @@ export type ClusterEvent =
       readonly error: TidemarkError | Error
     }
   /** Logs of a broker being made whole after a crash. */
-  | {
-      readonly type: 'recovery'
-      readonly brokerId: BrokerId
-      readonly done: number
-      readonly total: number
-    }
+  | ({ readonly type: 'recovery'; readonly brokerId: BrokerId } & RecoveryProgress)
 
 export type ClusterEventListener = (event: ClusterEvent) => void
 

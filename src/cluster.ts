@@ -302,11 +302,8 @@ export class Cluster {
         this.#emit({ type: 'failed', brokerId: 0, cause: 'error', error: asError(error) }),
     })
     const { port } = this.#controller.connect(0)
-    this.#client = new ControllerClient(
-      port,
-      () => this.#controller.wake(),
-      () => {},
-    )
+    const wake = (): void => this.#controller.wake()
+    this.#client = new ControllerClient(port, wake, () => {})
     for (const at of directories.keys()) {
       const host = BrokerHost.open({
         brokerId: brokerId(at + 1),
@@ -321,11 +318,11 @@ export class Cluster {
         },
         onFailed: (id, cause, error) =>
           this.#emit({ type: 'failed', brokerId: id, cause, error: asError(error) }),
-        onRecovery: (id, done, total) =>
-          this.#emit({ type: 'recovery', brokerId: id, done, total }),
+        onRecovery: (id, progress) => this.#emit({ type: 'recovery', brokerId: id, ...progress }),
       })
       this.#brokers.push(host)
     }
+    await Promise.all(this.#brokers.map((host) => host.recover()))
     for (const host of this.#brokers) await host.start()
     await this.#until(() => isReady(this.#readiness, this.brokerIds))
   }

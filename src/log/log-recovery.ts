@@ -11,24 +11,19 @@ import path from 'node:path'
 import { isTidemarkError } from '../errors.ts'
 import { baseOffsetAt, hasProducerIdAt, leaderEpochAt } from './batch-header.ts'
 import type { BatchMemory } from './batch-memory.ts'
-import {
-  leaderEpochFileName,
-  logSuffix,
-  offsetIndexSuffix,
-  segmentPath,
-  timeIndexSuffix,
-} from './file-names.ts'
-import { realFileSystem } from './file-system.ts'
+import { leaderEpochFileName, logSuffix, segmentBases, segmentPath } from './file-names.ts'
+import { type FileSystem, realFileSystem } from './file-system.ts'
+import { indexesFit } from './index-check.ts'
 import { type LeaderEpochEntry, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
-import { offsetIndexEntryBytes } from './offset-index.ts'
 import { OpenFiles } from './open-files.ts'
 import { LogProducers } from './producers/log-producers.ts'
 import { Segment } from './segment.ts'
 import { dropBelow, findSegments, floorSegmentIndex } from './segment-files.ts'
 import { scanSegment } from './segment-scan.ts'
 import { storageError } from './storage-error.ts'
-import { timeIndexEntryBytes } from './time-index.ts'
+
+const toldBytesMin = 16 * 1024 * 1024
 
 export interface RecoveryOptions {
   /** All below is known to be on disk, and is not read again. 0: read everything. */
@@ -37,6 +32,8 @@ export interface RecoveryOptions {
   readonly logStartOffset: number
   readonly config: LogConfig
   readonly files?: OpenFiles
+  /** Told now and then how many bytes were read since it was told last. */
+  readonly onScanned?: (bytes: number) => void
 }
 
 export interface RecoverySummary {
@@ -72,6 +69,8 @@ class Recovery {
   #truncatedBytes = 0
   #segmentsScanned = 0
   #bytesScanned = 0
+  /** Of the segment being read. */
+  #toldBytes = 0
 
   constructor(directory: string, options: RecoveryOptions, files: OpenFiles) {
     this.#directory = directory
@@ -128,10 +127,13 @@ class Recovery {
       }
       const fileBytes = segment.sizeBytes
       this.#producers.recoverSegment(segment.baseOffset)
-      const end = segment.rebuild(this.#options.config, true, (memory, position) =>
-        this.#note(memory, position),
-      )
+      const end = segment.rebuild(this.#options.config, true, (memory, position) => {
+        if (segment.sizeBytes - this.#toldBytes >= toldBytesMin) this.#tell(segment.sizeBytes)
+        return this.#note(memory, position)
+      })
       this.#producers.saveAborted(segment.baseOffset)
+      this.#tell(fileBytes)
+      this.#toldBytes = 0
       nextOffset = end.nextOffset
       this.#segmentsScanned += 1
       this.#bytesScanned += fileBytes
@@ -146,6 +148,11 @@ class Recovery {
       segment.closeFile()
     }
     return nextOffset
+  }
+
+  #tell(position: number): void {
+    this.#options.onScanned?.(position - this.#toldBytes)
+    this.#toldBytes = position
   }
 
   /**
@@ -199,17 +206,11 @@ class Recovery {
 
   /** A segment that isn't read again still needs its index files. */
   #repairIndexes(segment: Segment): void {
-    const { fs } = this.#files
-    const sizeOf = (suffix: string) =>
-      fs.sizeOf(segmentPath(this.#directory, segment.baseOffset, suffix))
-    const offsetBytes = sizeOf(offsetIndexSuffix)
-    const timeBytes = sizeOf(timeIndexSuffix)
-    const whole =
-      offsetBytes !== undefined &&
-      timeBytes !== undefined &&
-      offsetBytes % offsetIndexEntryBytes === 0 &&
-      timeBytes % timeIndexEntryBytes === 0
-    if (!whole) this.#rebuildIndexes(segment)
+    if (!indexesFit(segment, this.#options.config)) this.#rebuildIndexes(segment)
+    // Frees the memory; what fits is written only if the newest time is missing.
+    segment.seal(true)
+    segment.sync()
+    segment.closeFile()
   }
 
   #rebuildIndexes(segment: Segment): void {
@@ -240,4 +241,13 @@ function openEpochs(directory: string, files: OpenFiles): LeaderEpochs {
     files.fs.remove(path.join(directory, leaderEpochFileName))
     return LeaderEpochs.open(directory, files.fs)
   }
+}
+
+/** What a recovery of the directory would read. No directory: nothing. */
+export function bytesToRecover(fs: FileSystem, directory: string, recoveryPoint: number): number {
+  const bases = segmentBases(fs.list(directory) ?? [])
+  const first = bases.findLastIndex((base) => base <= recoveryPoint)
+  return bases
+    .slice(Math.max(0, first))
+    .reduce((sum, base) => sum + (fs.sizeOf(segmentPath(directory, base, logSuffix)) ?? 0), 0)
 }

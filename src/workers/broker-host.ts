@@ -18,6 +18,7 @@ import type { ClusterMemory } from './cluster-memory.ts'
 import type { ControllerHost } from './controller-host.ts'
 import { serveSyncs } from './file-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
+import type { RecoveryProgress } from './recovery-plan.ts'
 import { reportDeath } from './report-death.ts'
 import type { TaskPool } from './task-pool.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
@@ -35,8 +36,8 @@ export interface BrokerHostOptions {
   readonly onNews: (brokerId: BrokerId, news: BrokerNews) => void
   /** The thread ended though nobody asked it to: its disk failed, or something in it did. */
   readonly onFailed: (brokerId: BrokerId, cause: 'disk' | 'error', error: unknown) => void
-  /** Recovery of logs: how many of how many. */
-  readonly onRecovery?: (brokerId: BrokerId, done: number, total: number) => void
+  /** Recovery of logs: how far it is. */
+  readonly onRecovery?: (brokerId: BrokerId, progress: RecoveryProgress) => void
 }
 
 type StoppedMessage = Extract<BrokerThreadMessage, { type: 'stopped' }>
@@ -53,6 +54,8 @@ export class BrokerHost {
   #exited: Promise<void> = Promise.resolve()
   #connection = 0
   #isFirstLife = true
+  /** Since the last life ended. */
+  #isRecovered = false
   #isExpectedToEnd = false
   #stopped: StoppedMessage | undefined
   #error: unknown
@@ -82,13 +85,22 @@ export class BrokerHost {
     return this.#worker !== undefined
   }
 
-  /** Recovers what was not closed cleanly, then starts the thread. */
+  /** Makes the logs whole that were not closed cleanly; `start` does if nobody did before. */
+  async recover(): Promise<void> {
+    if (this.#worker !== undefined || this.#isRecovered || this.#endedCleanly) return
+    await this.#recover()
+    this.#isRecovered = true
+  }
+
   async start(): Promise<void> {
     if (this.#worker !== undefined) return
-    const isClean = this.#isFirstLife && this.#directory.cleanShutdown
-    if (!isClean) await this.#recover()
+    await this.recover()
     await this.#reopenRing()
-    this.#launch(isClean)
+    this.#launch(this.#endedCleanly)
+  }
+
+  get #endedCleanly(): boolean {
+    return this.#isFirstLife && this.#directory.cleanShutdown
   }
 
   /**
@@ -172,7 +184,7 @@ export class BrokerHost {
       }
     })
     if (logs.length === 0) return
-    await tasks.recover(logs, (done) => onRecovery?.(this.brokerId, done, logs.length))
+    await tasks.recover(logs, (progress) => onRecovery?.(this.brokerId, progress))
   }
 
   /** Producers that still hold a claim are in the middle of encoding: they are waited for. */
@@ -212,6 +224,7 @@ export class BrokerHost {
     this.#error = undefined
     this.#diskFailure = undefined
     this.#isFirstLife = false
+    this.#isRecovered = false
     this.#isExpectedToEnd = false
     this.#board.setControl(brokerId, brokerControl.run)
     this.#board.setState(brokerId, brokerState.starting)

@@ -9,6 +9,8 @@ export interface RecoveryTask {
     readonly logStartOffset: number
   }[]
   readonly config?: LogConfig
+  /** One shared word that all tasks add to: KiB read. */
+  readonly scannedKiB: Int32Array
 }
 
 export interface RecoveryTaskResult {
@@ -19,7 +21,11 @@ export interface RecoveryTaskResult {
 /** @throws {TidemarkError} what `recoverLog` throws, for the first directory that fails */
 export function recoverSome(task: RecoveryTask): RecoveryTaskResult[] {
   const config = task.config ?? logConfigDefaults
+  const onScanned = (bytes: number): void => {
+    Atomics.add(task.scannedKiB, 0, Math.round(bytes / 1024))
+  }
   return task.logs.map(({ directory, recoveryPoint, logStartOffset }) => {
-    return { directory, summary: recoverLog(directory, { recoveryPoint, logStartOffset, config }) }
+    const options = { recoveryPoint, logStartOffset, config, onScanned }
+    return { directory, summary: recoverLog(directory, options) }
   })
 }

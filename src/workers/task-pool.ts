@@ -6,11 +6,12 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { TimestampOffset } from '../log/timestamp-lookup.ts'
+import { measureLogs, planTasks, type RecoveryProgress } from './recovery-plan.ts'
 import type { RecoveryTask, RecoveryTaskResult } from './recovery-task.ts'
 import type { TimestampTask } from './timestamp-task.ts'
 import { moduleSuffix, workerEntry } from './worker-entry.ts'
 
-const logsPerTask = 16
+const progressMs = 100
 
 export class TaskPool {
   #pool: Piscina | undefined
@@ -18,29 +19,37 @@ export class TaskPool {
   /**
    * Recovers partition directories, several at a time.
    *
-   * @param onProgress told how many are done
+   * @param onProgress told now and then, and once when all are done
    * @throws {TidemarkError} the first failure; the others are not waited for
    */
   async recover(
     logs: RecoveryTask['logs'],
-    onProgress: (done: number) => void = () => {},
+    onProgress: (progress: RecoveryProgress) => void = () => {},
   ): Promise<RecoveryTaskResult[]> {
-    const tasks: RecoveryTask[] = []
-    for (let at = 0; at < logs.length; at += logsPerTask) {
-      tasks.push({ logs: logs.slice(at, at + logsPerTask) })
-    }
+    const sized = await measureLogs(logs)
+    const totalBytes = sized.reduce((sum, { bytes }) => sum + bytes, 0)
+    const scannedKiB = new Int32Array(new SharedArrayBuffer(4))
+    const total = logs.length
     let done = 0
-    const results = await Promise.all(
-      tasks.map(async (task) => {
-        const result = (await this.#ensure().run(task, {
-          name: 'recoverSome',
-        })) as RecoveryTaskResult[]
+    const tell = (): void => {
+      const doneBytes = Math.min(totalBytes, Atomics.load(scannedKiB, 0) * 1024)
+      if (done < total) onProgress({ done, total, doneBytes, totalBytes })
+    }
+    const timer = setInterval(tell, progressMs)
+    try {
+      const run = async (task: RecoveryTask): Promise<RecoveryTaskResult[]> => {
+        const result: RecoveryTaskResult[] = await this.#ensure().run(task, { name: 'recoverSome' })
         done += result.length
-        onProgress(done)
+        tell()
         return result
-      }),
-    )
-    return results.flat()
+      }
+      const tasks = planTasks(sized).map((some) => run({ logs: some, scannedKiB }))
+      const results = (await Promise.all(tasks)).flat()
+      onProgress({ done, total, doneBytes: totalBytes, totalBytes })
+      return results
+    } finally {
+      clearInterval(timer)
+    }
   }
 
   /**
