@@ -6,6 +6,7 @@ import { makeBenches as batchHeader } from './log/batch-header.bench.ts'
 import { makeBenches as crc32c } from './log/crc32c.bench.ts'
 import { openLargeTrial, openManyTrial } from './log/open.trial.ts'
 import { recoveryTrial } from './log/recovery.trial.ts'
+import { storesTrial } from './log/stores.trial.ts'
 import type { Trial } from './trial.ts'
 
 export const suites: readonly (readonly [name: string, makeBenches: () => Bench[]])[] = [
@@ -18,6 +19,7 @@ export const suites: readonly (readonly [name: string, makeBenches: () => Bench[
 export const trials: readonly (readonly [name: string, trial: Trial])[] = [
   ['log/append', appendTrial],
   ['log/recovery', recoveryTrial],
+  ['log/stores', storesTrial],
   ['log/open-large', openLargeTrial],
   ['log/open-many', openManyTrial],
 ]

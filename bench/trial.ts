@@ -30,8 +30,8 @@ export interface Contender {
   /** One round's work. What it returns is not looked at. */
   round(): unknown
   /** @throws {Error} when the work was not done */
-  check(): void
-  close?(): void
+  check(): void | Promise<void>
+  close?(): void | Promise<void>
 }
 
 export interface AlternateOptions {
@@ -64,9 +64,9 @@ export async function alternate(
         if (round >= 0) rates[at]!.push((amount / elapsedMs) * 1_000)
       }
     }
-    for (const contender of contenders) contender.check()
+    for (const contender of contenders) await contender.check()
   } finally {
-    for (const contender of contenders) contender.close?.()
+    for (const contender of contenders) await contender.close?.()
   }
   return contenders.map(({ name }, at) => {
     const finding = findingOf(name, unit, rates[at]!)

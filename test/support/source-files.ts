@@ -40,7 +40,7 @@ const loaders = /(^|\W)(require|createRequire\(.*\)|import\.meta\.resolve)(\.res
 /** The `.ts`, `.js` and `.mjs` files below a folder of the repository, parsed, in order of path. */
 export function sourceFiles(folder: string): SourceFile[] {
   return filePaths(folder)
-    .filter((path) => /\.(ts|js|mjs)$/.test(path))
+    .filter((path) => /\.(ts|js|mjs)$/.test(path) && !path.includes('/node_modules/'))
     .map((path) => {
       const text = readFileSync(join(repository, path), 'utf8')
       return parseSource(path, text)
