@@ -7,6 +7,7 @@ import type { ReplicationEvent } from './replication/replication-event.ts'
 import type { BrokerNews } from './workers/broker-news.ts'
 import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
 import type { RecoveryProgress } from './workers/recovery-plan.ts'
+import type { RetentionNote } from './workers/retention-sweep.ts'
 
 export type ClusterEvent =
   /**
@@ -23,6 +24,11 @@ export type ClusterEvent =
     }
   /** A follower could not read its leader's files, or had to drop its log to go on from them. */
   | { readonly type: 'catchUpNote'; readonly brokerId: BrokerId; readonly note: CatchUpNote }
+  /**
+   * What has expired at a leader, or soon will have, a living follower has yet to copy: a warning,
+   * that it is held back for the follower, or that it was dropped and the follower starts over.
+   */
+  | { readonly type: 'retention'; readonly brokerId: BrokerId; readonly note: RetentionNote }
   /** A partition's log failed on a broker. */
   | {
       readonly type: 'partitionFailed'
@@ -55,6 +61,7 @@ export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
   if (news.catchUpReads.length > 0) {
     events.push({ type: 'catchUpReads', brokerId: id, reads: news.catchUpReads })
   }
+  for (const note of news.retentionNotes) events.push({ type: 'retention', brokerId: id, note })
   for (const note of news.catchUpNotes) events.push({ type: 'catchUpNote', brokerId: id, note })
   for (const { partition, code, message } of news.failures) {
     events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })

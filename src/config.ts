@@ -49,6 +49,11 @@ const topicShape = {
     .default('delete'),
   'retention.ms': fromMinusOne.default(7 * dayMs),
   'retention.bytes': fromMinusOne.default(-1),
+  /**
+   * How long a leader keeps what has expired for a living follower that has yet to copy it; 0: not,
+   * and the follower starts over, as in Kafka.
+   */
+  'retention.follower.hold.ms': fromZero.default(0),
   /** How long the files of a segment that was dropped stay for those who read them. */
   'file.delete.delay.ms': fromZero.default(60_000),
   /** How long a compacted log shows that a key was deleted, from the first compaction on. */
@@ -73,6 +78,7 @@ const clusterShape = {
   'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
   'replica.high.watermark.checkpoint.interval.ms': z.number().int().min(10).default(5_000),
   'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
+  'log.flush.start.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
   'log.retention.check.interval.ms': positive.default(300_000),
   /** How long the cleaner rests when no log is worth compacting. */
   'log.cleaner.backoff.ms': fromZero.default(15_000),

@@ -63,6 +63,9 @@ export class CatchUpEvents {
       case 'catchUpReads':
         this.#takeReads(event.brokerId, event.reads)
         break
+      case 'retention':
+        this.#groups.addRetention(event.brokerId, event.note)
+        break
       case 'catchUpNote':
         this.#groups.addNote(event.brokerId, event.note)
         break

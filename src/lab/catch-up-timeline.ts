@@ -7,6 +7,7 @@ import type { ControllerEvent } from '../replication/controller/controller-event
 import type { LagCause } from '../replication/isr-cause.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUpNote, CatchUpRead } from '../workers/catch-up.ts'
+import type { RetentionNote } from '../workers/retention-sweep.ts'
 import type { Actor, TimelineEvent } from './result.ts'
 import { formatBytes, formatCount } from './units.ts'
 
@@ -166,6 +167,17 @@ export class EventGroups {
     const step = kind === 'backedOff' ? 'could not read the leader' : 'started its log over'
     this.#join('follower', step, `${broker}`, atMs, 1, {}, () => {
       return `broker ${broker} from leader ${leader}: ${message}`
+    })
+  }
+
+  addRetention(leader: BrokerId, { atMs, kind, follower }: RetentionNote): void {
+    const step = {
+      near: 'retention comes near a follower',
+      held: 'holds back what has expired',
+      overtaken: 'retention overtook a follower',
+    }[kind]
+    this.#join('leader', step, `${leader} ${follower}`, atMs, 1, {}, () => {
+      return `broker ${follower} has yet to copy what expires at leader ${leader}`
     })
   }
 

@@ -291,6 +291,12 @@ export class PartitionLog {
     return this.#life.guard(() => this.#tail.dropExpired(range, raiseStart))
   }
 
+  /** Up to where `deleteOldSegments` would drop, with a share of `retention.bytes`. Pure. */
+  expiredEnd(now: RetentionNow, bytesShare = 1): number {
+    const { logStartOffset, logEndOffset } = this
+    return this.#row.expiredEnd({ ...now, logStartOffset, logEndOffset }, bytesShare)
+  }
+
   /**
    * Raises the log start to `offset`, -1: to the high watermark, and returns it (Kafka:
    * `DeleteRecords`). The segments below go with the next `deleteOldSegments`.

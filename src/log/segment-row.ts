@@ -80,6 +80,14 @@ export class SegmentRow {
     return expiredSegmentCount(this.#segments, this.#options.config, bounds)
   }
 
+  /** Where the first segment begins that has not, with a share of `retention.bytes`. */
+  expiredEnd(bounds: RetentionBounds, bytesShare: number): number {
+    const { config } = this.#options
+    const retentionBytes = Math.floor(config.retentionBytes * bytesShare)
+    const count = expiredSegmentCount(this.#segments, { ...config, retentionBytes }, bounds)
+    return count === this.#segments.length ? bounds.logEndOffset : this.baseOffsetAt(count)
+  }
+
   baseOffsetAt(index: number): number {
     return this.#segments[index].baseOffset
   }

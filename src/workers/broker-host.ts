@@ -4,6 +4,7 @@
  * without warning, and started again; its directory stays locked all the while.
  */
 import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { ClusterConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
@@ -162,6 +163,7 @@ export class BrokerHost {
     if (stopped === undefined || !flush) return false
     this.#directory.writeCheckpoint('highWatermark', stopped.highWatermarks)
     this.#directory.writeCheckpoint('recoveryPoint', stopped.recoveryPoints)
+    this.#directory.writeCheckpoint('logStartOffset', stopped.logStarts)
     return stopped.isClean
   }
 
@@ -259,6 +261,9 @@ export class BrokerHost {
   #take(message: BrokerThreadMessage): void {
     switch (message.type) {
       case 'news':
+        // Freeing a large file takes a while: not in the broker's thread. What is left over goes at
+        // the next opening.
+        for (const file of message.news.doomedFiles) rm(file, { force: true }).catch(() => {})
         this.#options.onNews(this.brokerId, message.news)
         break
       case 'highWatermarks':

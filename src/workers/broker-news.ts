@@ -4,11 +4,15 @@ import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUp, CatchUpNote, CatchUpRead } from './catch-up.ts'
 import type { PartitionStore } from './partition-store.ts'
+import type { RetentionNote, RetentionSweep } from './retention-sweep.ts'
 
 export interface BrokerNews {
   readonly events: ReplicationEvent[]
   readonly catchUpReads: CatchUpRead[]
   readonly catchUpNotes: CatchUpNote[]
+  readonly retentionNotes: RetentionNote[]
+  /** Files that nobody needs any more. */
+  readonly doomedFiles: string[]
   readonly failures: {
     readonly partition: PartitionIndex
     readonly code: string
@@ -20,14 +24,18 @@ export interface BrokerNews {
 export function takeBrokerNews(
   leaders: PartitionLeaders,
   catchUp: CatchUp,
+  retention: RetentionSweep,
   store: PartitionStore,
 ): BrokerNews | undefined {
   const events = leaders.takeEvents()
   const catchUpReads = catchUp.takeJournal()
   const catchUpNotes = catchUp.takeNotes()
+  const retentionNotes = retention.takeNotes()
+  const doomedFiles = retention.takeDoomed()
   const failures = store.takeFailures().map(({ partition, error }) => {
     return { partition, code: error.code, message: error.message }
   })
-  const count = events.length + catchUpReads.length + catchUpNotes.length + failures.length
-  return count === 0 ? undefined : { events, catchUpReads, catchUpNotes, failures }
+  const followed = { events, catchUpReads, catchUpNotes }
+  const news = { ...followed, retentionNotes, doomedFiles, failures }
+  return Object.values(news).every(({ length }) => length === 0) ? undefined : news
 }

@@ -39,6 +39,7 @@ import { FollowerSide } from './follower-side.ts'
 import { LazyBell } from './lazy-bell.ts'
 import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
+import { livingFollowers, RetentionSweep } from './retention-sweep.ts'
 import { RingFollowers } from './ring-followers.ts'
 import { RingIntake } from './ring-intake.ts'
 import { RoleChanges } from './role-changes.ts'
@@ -77,12 +78,14 @@ export class BrokerNode {
   readonly #intake: RingIntake
   readonly #followers: RingFollowers
   readonly #following: FollowerSide
+  readonly #retention: RetentionSweep
   readonly #roles: RoleChanges
   readonly #followersBell = new LazyBell()
   readonly #producersBell = new LazyBell()
   #isrCheckAtMs = 0
   #detachCheckAtMs = 0
   #flushAtMs = 0
+  #logStartsAtMs: number
   readonly #completion = {
     completed: (slot: number, ticket: number, error: number, baseOffset: number): void => {
       this.#acknowledger.acknowledge(slot, ticket, error, baseOffset)
@@ -142,6 +145,8 @@ export class BrokerNode {
       isInSync: this.#isInSync,
     })
     const { offsets, catchUp, report } = this.#following
+    this.#logStartsAtMs = clock.nowMs() + config['log.flush.start.offset.checkpoint.interval.ms']
+    this.#retention = this.#makeRetention()
     this.#roles = new RoleChanges({
       ...shared,
       link: this.link,
@@ -152,6 +157,22 @@ export class BrokerNode {
       brokerDirectory: options.brokerDirectory,
       clock,
       report,
+    })
+  }
+
+  #makeRetention(): RetentionSweep {
+    const { brokerId, board, store, leaders, link } = this
+    const { config, clock, wallClock = clock } = this.#options
+    return new RetentionSweep({
+      brokerId,
+      board,
+      store,
+      leaders,
+      doomed: store.doomed,
+      livingFollowers: (partition) => livingFollowers(link.image, brokerId, partition),
+      checkIntervalMs: config['log.retention.check.interval.ms'],
+      clock,
+      wallClock,
     })
   }
 
@@ -201,12 +222,12 @@ export class BrokerNode {
   /** How long the thread may sleep when there is nothing to do. */
   idleMs(nowMs: number): number {
     if (this.#roles.hasWork) return 1
-    const dueAtMs = Math.min(this.link.dueAtMs, this.#isrCheckAtMs)
+    const dueAtMs = Math.min(this.link.dueAtMs, this.#isrCheckAtMs, this.#retention.dueAtMs)
     return Math.max(0, Math.min(this.#following.idleMs(nowMs), dueAtMs - nowMs))
   }
 
   takeNews(): BrokerNews | undefined {
-    return takeBrokerNews(this.leaders, this.#following.catchUp, this.store)
+    return takeBrokerNews(this.leaders, this.#following.catchUp, this.#retention, this.store)
   }
 
   /** For Kafka's `replication-offset-checkpoint`. */
@@ -332,6 +353,11 @@ export class BrokerNode {
   #runTimers(nowMs: number): void {
     const { leaders } = this
     const { config } = this.#options
+    this.#retention.step(nowMs)
+    if (nowMs >= this.#logStartsAtMs) {
+      this.#logStartsAtMs = nowMs + config['log.flush.start.offset.checkpoint.interval.ms']
+      this.store.logStarts.write()
+    }
     if (nowMs >= this.#detachCheckAtMs) {
       this.#detachCheckAtMs = nowMs + detachCheckMs
       if (this.#followers.detach(nowMs) > 0) this.#followers.reclaim()
@@ -345,6 +371,7 @@ export class BrokerNode {
     if (nowMs >= this.#flushAtMs) {
       this.#flushAtMs = nowMs + 100
       this.store.flushDue()
+      this.#retention.finish()
     }
   }
 }

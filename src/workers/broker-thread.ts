@@ -115,6 +115,7 @@ function end(node: BrokerNode, post: (message: BrokerThreadMessage) => void): vo
     isClean: node.close({ flush }),
     highWatermarks: node.highWatermarks(),
     recoveryPoints: node.recoveryPoints(),
+    logStarts: node.store.logStarts.entries(),
     brokerEpoch: node.link.brokerEpoch,
   })
 }

@@ -14,8 +14,10 @@ import { logConfigOf } from '../log/log-config.ts'
 import type { PartitionOffset } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
 import { PartitionLog } from '../log/partition-log.ts'
+import { DoomedFiles } from '../log/retention/doomed-files.ts'
 import { parsePartitionDirectoryName } from '../log/topic-name.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
+import { LogStarts } from './log-starts.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import { RecoveryPointCheckpoint } from './recovery-point-checkpoint.ts'
 import type { OffsetEntry } from './thread-messages.ts'
@@ -78,9 +80,21 @@ export class PartitionStore {
   /** Recovery points of partitions that aren't open yet, by name; they stay written down. */
   readonly #unopened: Map<string, number>
 
+  /** Files of segments that were dropped. */
+  readonly doomed = new DoomedFiles()
+  readonly logStarts: LogStarts
+
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
     this.#background = parts.syncPort && new BackgroundFlush(parts.syncPort)
+    const { fs, directory, stored } = parts
+    this.logStarts = new LogStarts({
+      fs,
+      directory,
+      stored: stored.logStartOffset,
+      current: () => this.#currentLogStarts(),
+      background: this.#background,
+    })
     this.#unopened = new Map(parts.stored.recoveryPoint)
     this.#checkpoint = new RecoveryPointCheckpoint(parts.fs, parts.directory, {
       changed: () => this.#changedPoints(),
@@ -118,6 +132,7 @@ export class PartitionStore {
       cleanShutdown: true,
       recovered: !stored.isClean,
       groupCommit: true,
+      doomed: this.doomed,
       ...(this.#background === undefined ? {} : { backgroundFlush: this.#background }),
       ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
       ...(logStartOffset === undefined ? {} : { logStartOffset }),
@@ -231,6 +246,12 @@ export class PartitionStore {
     board.setLogStartOffset(brokerId, partition, logStartOffset)
   }
 
+  /** As last written down: what lies below may go for good. */
+  writtenLogStart(partition: PartitionIndex): number {
+    const { topic, partition: number } = this.stored(partition)
+    return this.logStarts.written(partitionName(topic, number))
+  }
+
   /** Cuts the log and all that is derived from its end. */
   truncateTo(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
@@ -308,8 +329,16 @@ export class PartitionStore {
    */
   #afterCut(partition: PartitionIndex): void {
     this.#checkpoint.drop()
-    const { recoveryPoint } = this.log(partition)
+    const { recoveryPoint, logStartOffset } = this.log(partition)
     if (recoveryPoint < this.#recoveryPoint[partition]!) this.#checkpoint.writeNow()
+    const { topic, partition: number } = this.stored(partition)
+    this.logStarts.afterCut(partitionName(topic, number), logStartOffset)
+  }
+
+  *#currentLogStarts(): Generator<readonly [string, number]> {
+    for (const [, { topic, partition, log }] of this.all()) {
+      yield [partitionName(topic, partition), log.logStartOffset]
+    }
   }
 
   #changedPoints(): OffsetEntry[] | undefined {

@@ -39,9 +39,15 @@ export class RecoveryPointCheckpoint implements Flushable {
   #underWay: readonly PartitionOffset[] | undefined = undefined
   #isOut = false
 
-  constructor(fs: FileSystem, directory: string, source: RecoveryPointSource) {
+  /** @param kind which of a broker's checkpoints it is; all that are kept alike */
+  constructor(
+    fs: FileSystem,
+    directory: string,
+    source: RecoveryPointSource,
+    kind: 'recoveryPoint' | 'logStartOffset' = 'recoveryPoint',
+  ) {
     this.#fs = fs
-    this.#file = checkpointFilePath(directory, 'recoveryPoint')
+    this.#file = checkpointFilePath(directory, kind)
     this.#temporary = `${this.#file}.next`
     this.#source = source
   }

@@ -41,6 +41,7 @@ export type BrokerThreadMessage =
       readonly isClean: boolean
       readonly highWatermarks: readonly OffsetEntry[]
       readonly recoveryPoints: readonly OffsetEntry[]
+      readonly logStarts: readonly OffsetEntry[]
       readonly brokerEpoch: BrokerEpoch
     }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { outcomeOf } from '../client/leader-stub.ts'
-import { committed, isWhole, openWithTopic, produce, until } from './open-cluster.ts'
+import { committed, isWhole, openCluster, openWithTopic, produce, until } from './open-cluster.ts'
 
 const one = { leaders: 'one', partitions: 1 } as const
 
@@ -80,6 +80,18 @@ describe('deleteRecords', () => {
     await until('it starts there', () => {
       return cluster.board.logStartOffset(cluster.brokerIds[2]!, index!) === 9
     })
+  })
+
+  it('outlives a clean stop: what was deleted doesn’t come back', async () => {
+    const { cluster } = await openWithTopic(one)
+    await produce(cluster, 10, { partitions: 1 })
+    await cluster.deleteRecords('t', 0, 7)
+    await cluster.close()
+    const { cluster: again } = await openCluster({ directory: cluster.directory })
+    const records = again.consume({ topic: 't', partition: 0, from: 0 })
+    await expect(records.next()).rejects.toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' })
+    const [index] = again.partitionsOf('t')!
+    expect(again.brokerIds.map((id) => again.board.logStartOffset(id, index!))).toEqual([7, 7, 7])
   })
 
   it.each([
