@@ -129,12 +129,27 @@ export class RoleChanges {
       leaders.resign(index)
       board.setLedEpoch(brokerId, index, -1)
     }
+    if (this.#isLeaving(registration)) {
+      followed.stop(index)
+      board.setFollowedEpoch(brokerId, index, -1)
+      return
+    }
     // Every rise of the epoch begins anew, though the leader be the same (KAFKA-7164); nothing else
     // does.
     if (followed.leaderEpoch[index]! >= leaderEpoch) return
     board.setFollowedEpoch(brokerId, index, -1)
     catchUp.forget(index)
     followed.follow(index, leader, leaderEpoch)
+  }
+
+  /**
+   * In a controlled shutdown it fetches no more what it is out of sync in, or it would only join
+   * again (Kafka: `ReplicaManager.applyLocalFollowersDelta`).
+   */
+  #isLeaving({ leader, inSyncReplicas }: PartitionRegistration): boolean {
+    const { brokerId, link } = this.#parts
+    if (link.image.broker(brokerId)?.inControlledShutdown !== true) return false
+    return leader < 1 || !inSyncReplicas.includes(brokerId)
   }
 
   #stop(partition: PartitionIndex): void {
