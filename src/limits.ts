@@ -36,8 +36,10 @@ export const limits = {
   /** Bytes of batches that one append to a log alone may make, and memory kept for the next. */
   appendBytesMax: 512 * MiB,
   appendBytesKeptMax: 8 * MiB,
-  /** What an iterator over a log reads at once. */
+  /** What an iterator over a log reads at once: first, at most, and the least memory for it. */
+  scanFirstReadBytes: 16 * KiB,
   scanChunkBytes: 256 * KiB,
+  scanMemoryBytesMin: 64 * KiB,
 
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 2 * MiB,

@@ -21,16 +21,16 @@ export class BatchReading {
   /** Where the next batch begins, at least. */
   offset: number
   readonly #source: ReadSource
-  readonly #chunkBytes: number
+  /** Grows with each read: who wants one record doesn't wait for many. */
+  #readBytes: number = limits.scanFirstReadBytes
   #truncations: number
   #nextPosition = 0
   #end = 0
 
-  constructor(source: ReadSource, offset: number, chunkBytes: number = limits.scanChunkBytes) {
+  constructor(source: ReadSource, offset: number) {
     this.#source = source
     this.#truncations = source.truncations
     this.offset = offset
-    this.#chunkBytes = chunkBytes
   }
 
   /** Whether the next batch has been read already. */
@@ -81,12 +81,16 @@ export class BatchReading {
     if (offset >= endOffset) return false
     // A batch that reaches beyond the end is read all the same; its reader takes what lies below.
     const { log } = this.#source
-    for (let bytes = this.#chunkBytes; ; bytes = Math.min(8 * bytes, limits.batchBytesMax)) {
-      const memory = batchMemory(new ArrayBuffer(bytes))
+    const readBytes = this.#readBytes
+    this.#readBytes = Math.min(4 * readBytes, limits.scanChunkBytes)
+    let memoryBytes = Math.max(readBytes, limits.scanMemoryBytesMin)
+    for (; ; memoryBytes = Math.min(8 * memoryBytes, limits.batchBytesMax)) {
+      // Not filled with zeros: nobody is shown more of it than was read.
+      const memory = batchMemory(Buffer.allocUnsafeSlow(memoryBytes).buffer)
       try {
-        this.#end = log.read(offset, log.logEndOffset, bytes, memory, 0)
+        this.#end = log.read(offset, log.logEndOffset, readBytes, memory, 0)
       } catch (cause) {
-        const isLast = bytes === limits.batchBytesMax
+        const isLast = memoryBytes === limits.batchBytesMax
         if (isLast || !isTidemarkError(cause, 'RECORD_TOO_LARGE')) throw cause
         continue
       }

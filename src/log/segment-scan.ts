@@ -17,6 +17,8 @@ export interface ScanOptions {
   readonly endPosition: number
   /** Whether the CRC and all the header says is checked, or only the framing. */
   readonly verify: boolean
+  /** Without `verify`: bytes of one read; default 16 KiB. */
+  readonly readBytes?: number
 }
 
 export interface ScanResult {
@@ -35,10 +37,10 @@ export type BatchVisitor = (memory: BatchMemory, position: number, filePosition:
 export function scanSegment(
   fs: FileSystem,
   fd: number,
-  { startPosition, endPosition, verify }: ScanOptions,
+  { startPosition, endPosition, verify, readBytes = headerChunkBytes }: ScanOptions,
   visit: BatchVisitor,
 ): ScanResult {
-  let chunk = takeChunk(verify ? chunkBytes : headerChunkBytes)
+  let chunk = takeChunk(verify ? chunkBytes : readBytes)
   let position = startPosition
   let bytesRead = 0
   while (position < endPosition) {
@@ -83,9 +85,6 @@ let chunkKept: BatchMemory | undefined
 function takeChunk(bytes: number): BatchMemory {
   if (bytes > chunkBytes) return batchMemory(new ArrayBuffer(Math.min(bytes, limits.batchBytesMax)))
   chunkKept ??= batchMemory(new ArrayBuffer(chunkBytes))
-  return bytes === chunkBytes ? chunkKept : headerChunk(chunkKept)
-}
-
-function headerChunk({ bytes, view }: BatchMemory): BatchMemory {
-  return { bytes: bytes.subarray(0, headerChunkBytes), view }
+  const { bytes: kept, view } = chunkKept
+  return bytes === chunkBytes ? chunkKept : { bytes: kept.subarray(0, bytes), view }
 }

@@ -18,6 +18,7 @@ import { type NewestTimestamp, SegmentIndexes } from './segment-indexes.ts'
 import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.ts'
 import type { TimeEntries } from './time-index.ts'
 
+const shortWalkBytes = 4096
 const relativeOffsetMax = 0x7fff_ffff
 const headerScratch = batchMemory(new ArrayBuffer(batchOverheadBytes))
 
@@ -245,9 +246,10 @@ export class Segment {
     return this.#files.fs.read(this.fd, target, targetPosition, length, filePosition)
   }
 
-  /** Walks from header to header. */
-  walk(startPosition: number, visit: BatchVisitor): ScanResult {
-    const options = { startPosition, endPosition: this.sizeBytes, verify: false }
+  /** Walks from header to header; `isShort`: not far, as it seems. */
+  walk(startPosition: number, visit: BatchVisitor, isShort = false): ScanResult {
+    const place = { startPosition, endPosition: this.sizeBytes, verify: false }
+    const options = isShort ? { ...place, readBytes: shortWalkBytes } : place
     return scanSegment(this.#files.fs, this.fd, options, visit)
   }
 

@@ -109,9 +109,11 @@ export function newestOf(segment: Segment): NewestTimestamp {
   if (known !== undefined) return known
   const { times } = segment
   const last = times.timeEntries - 1
-  const from =
-    last < 0 ? notFound : namedPosition(segment, times.timestampMsOf(last), times.offsetOf(last))
-  const newest = newestInHeaders(segment, Math.max(0, from))
+  const timestampMs = last < 0 ? -1 : times.timestampMsOf(last)
+  const offset = last < 0 ? -1 : times.offsetOf(last)
+  const end = namedEnd(segment, timestampMs, offset)
+  const newest =
+    end < 0 ? newestInHeaders(segment, 0) : newestInHeaders(segment, end, { timestampMs, offset })
   segment.noteNewest(newest)
   return newest
 }
@@ -120,10 +122,13 @@ function firstIndex(segments: readonly Segment[], startOffset: number): number {
   return Math.max(0, floorSegmentIndex(segments, startOffset))
 }
 
-/** All from the batch at `position` on; that may be a batch whose beginning isn't wanted. */
-function newestInHeaders(segment: Segment, position: number): NewestTimestamp {
-  let timestampMs = -1
-  let offset = segment.baseOffset
+/** Of `before` and all from the batch at `position` on. */
+function newestInHeaders(
+  segment: Segment,
+  position: number,
+  before: NewestTimestamp = { timestampMs: -1, offset: segment.baseOffset },
+): NewestTimestamp {
+  let { timestampMs, offset } = before
   segment.walk(position, (memory, at) => {
     const maxMs = maxTimestampAt(memory, at)
     if (maxMs > timestampMs) {
@@ -138,8 +143,13 @@ function newestInHeaders(segment: Segment, position: number): NewestTimestamp {
 /** Newest of the records at or above `startOffset`, which lies within the segment. */
 function newestFrom(segment: Segment, startOffset: number): NewestTimestamp {
   const position = segment.positionOf(startOffset)
-  if (position >= segment.sizeBytes) return { timestampMs: -1, offset: -1 }
-  const memory = readBatch(segment, position)
+  let sizeBytes = 0
+  segment.walk(position, (found, at) => {
+    sizeBytes = sizeInBytesAt(found, at)
+    return false
+  })
+  if (sizeBytes === 0) return { timestampMs: -1, offset: -1 }
+  const memory = readBatch(segment, position, sizeBytes)
   let timestampMs = -1
   const records = new RecordCursor(memory, 0)
   while (records.next()) {
@@ -148,7 +158,7 @@ function newestFrom(segment: Segment, startOffset: number): NewestTimestamp {
     }
   }
   const offset = lastOffsetAt(memory, 0)
-  const behind = newestInHeaders(segment, position + sizeInBytesAt(memory, 0))
+  const behind = newestInHeaders(segment, position + sizeBytes)
   return timestampMs >= behind.timestampMs ? { timestampMs, offset } : behind
 }
 
@@ -164,24 +174,27 @@ function startPosition(segment: Segment, { timestampMs, startOffset }: TimeQuery
     else high = middle
   }
   const entry = low - 1
-  const named =
-    entry < 0 ? 0 : namedPosition(segment, times.timestampMsOf(entry), times.offsetOf(entry))
+  const named = entry < 0 ? 0 : namedEnd(segment, times.timestampMsOf(entry), times.offsetOf(entry))
   if (startOffset <= segment.baseOffset) return Math.max(0, named)
   return Math.max(named, segment.positionOf(startOffset))
 }
 
-/** Position of the batch that holds `offset`, if `timestampMs` is its newest. */
-function namedPosition(segment: Segment, timestampMs: number, offset: number): number {
+/** End of the batch that holds `offset`, if `timestampMs` is its newest. */
+function namedEnd(segment: Segment, timestampMs: number, offset: number): number {
   if (!(offset >= segment.baseOffset)) return notFound
   let found = notFound
   const from = segment.searchPosition(offset)
   if (from >= segment.sizeBytes) return notFound
-  segment.walk(from, (memory, at, filePosition) => {
-    if (lastOffsetAt(memory, at) < offset) return true
-    const names = baseOffsetAt(memory, at) <= offset && maxTimestampAt(memory, at) === timestampMs
-    if (names) found = filePosition
-    return false
-  })
+  segment.walk(
+    from,
+    (memory, at, filePosition) => {
+      if (lastOffsetAt(memory, at) < offset) return true
+      const names = baseOffsetAt(memory, at) <= offset && maxTimestampAt(memory, at) === timestampMs
+      if (names) found = filePosition + sizeInBytesAt(memory, at)
+      return false
+    },
+    true,
+  )
   return found
 }
 
@@ -192,19 +205,25 @@ function findInSegment(
 ): TimestampOffset | undefined {
   let from = position
   for (;;) {
-    const { position: at, fault } = segment.walk(from, (memory, header) => {
-      const isOlder = maxTimestampAt(memory, header) < query.timestampMs
-      return isOlder || lastOffsetAt(memory, header) < query.startOffset
-    })
+    let sizeBytes = 0
+    const { position: at, fault } = segment.walk(
+      from,
+      (memory, header) => {
+        sizeBytes = sizeInBytesAt(memory, header)
+        const isOlder = maxTimestampAt(memory, header) < query.timestampMs
+        return isOlder || lastOffsetAt(memory, header) < query.startOffset
+      },
+      true,
+    )
     if (fault !== undefined) throw corrupt(segment, at, fault)
     if (at >= segment.sizeBytes) return undefined
-    const memory = readBatch(segment, at)
+    const memory = readBatch(segment, at, sizeBytes)
     const place = findInBatch(memory, query)
     if (place !== undefined) {
       const { offset, timestampMs } = place
       return { offset, timestampMs, leaderEpoch: leaderEpochAt(memory, 0) }
     }
-    from = at + sizeInBytesAt(memory, 0)
+    from = at + sizeBytes
   }
 }
 
@@ -218,15 +237,22 @@ function findInBatch(memory: BatchMemory, query: TimeQuery): RecordPlace | undef
 }
 
 /** A whole batch, checked, in memory that is good until the next. */
-function readBatch(segment: Segment, position: number): BatchMemory {
-  let read = segment.read(scratch.bytes, 0, scratch.bytes.length, position)
-  const sizeBytes = read < batchOverheadBytes ? 0 : sizeInBytesAt(scratch, 0)
-  let memory = scratch
-  if (sizeBytes > read && sizeBytes <= segment.sizeBytes - position) {
-    memory = batchMemory(new ArrayBuffer(sizeBytes))
-    if (sizeBytes <= scratchBytesKept) scratch = memory
-    read = segment.read(memory.bytes, 0, sizeBytes, position)
+function readBatch(segment: Segment, position: number, sizeBytes: number): BatchMemory {
+  if (sizeBytes > scratch.bytes.length) {
+    const memory = batchMemory(new ArrayBuffer(sizeBytes))
+    if (sizeBytes > scratchBytesKept) return readInto(memory, segment, position, sizeBytes)
+    scratch = memory
   }
+  return readInto(scratch, segment, position, sizeBytes)
+}
+
+function readInto(
+  memory: BatchMemory,
+  segment: Segment,
+  position: number,
+  sizeBytes: number,
+): BatchMemory {
+  const read = segment.read(memory.bytes, 0, sizeBytes, position)
   const fault = checkBatch(memory, 0, read)
   if (fault !== undefined) throw corrupt(segment, position, fault)
   return memory
