@@ -36,10 +36,12 @@ export const limits = {
   /** Bytes of batches that one append to a log alone may make, and memory kept for the next. */
   appendBytesMax: 512 * MiB,
   appendBytesKeptMax: 8 * MiB,
-  /** What an iterator over a log reads at once: first, at most, and the least memory for it. */
+  /**
+   * What an iterator over a log reads at once: the first time, and later. Larger pieces of memory
+   * than this would come from the system one by one: at 256 KiB half the speed.
+   */
   scanFirstReadBytes: 16 * KiB,
-  scanChunkBytes: 256 * KiB,
-  scanMemoryBytesMin: 64 * KiB,
+  scanChunkBytes: 64 * KiB,
 
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 2 * MiB,

@@ -21,8 +21,10 @@ export class BatchReading {
   /** Where the next batch begins, at least. */
   offset: number
   readonly #source: ReadSource
-  /** Grows with each read: who wants one record doesn't wait for many. */
+  /** Few at first: who wants one record doesn't wait for many. */
   #readBytes: number = limits.scanFirstReadBytes
+  /** Grows when batches are larger. */
+  #memoryBytes: number = limits.scanChunkBytes
   #truncations: number
   #nextPosition = 0
   #end = 0
@@ -81,19 +83,18 @@ export class BatchReading {
     if (offset >= endOffset) return false
     // A batch that reaches beyond the end is read all the same; its reader takes what lies below.
     const { log } = this.#source
-    const readBytes = this.#readBytes
-    this.#readBytes = Math.min(4 * readBytes, limits.scanChunkBytes)
-    let memoryBytes = Math.max(readBytes, limits.scanMemoryBytesMin)
-    for (; ; memoryBytes = Math.min(8 * memoryBytes, limits.batchBytesMax)) {
+    for (;;) {
       // Not filled with zeros: nobody is shown more of it than was read.
-      const memory = batchMemory(Buffer.allocUnsafeSlow(memoryBytes).buffer)
+      const memory = batchMemory(Buffer.allocUnsafeSlow(this.#memoryBytes).buffer)
       try {
-        this.#end = log.read(offset, log.logEndOffset, readBytes, memory, 0)
+        this.#end = log.read(offset, log.logEndOffset, this.#readBytes, memory, 0)
       } catch (cause) {
-        const isLast = memoryBytes === limits.batchBytesMax
-        if (isLast || !isTidemarkError(cause, 'RECORD_TOO_LARGE')) throw cause
+        const isLargest = this.#memoryBytes === limits.batchBytesMax
+        if (isLargest || !isTidemarkError(cause, 'RECORD_TOO_LARGE')) throw cause
+        this.#memoryBytes = Math.min(4 * this.#memoryBytes, limits.batchBytesMax)
         continue
       }
+      this.#readBytes = this.#memoryBytes
       this.#nextPosition = 0
       this.memory = memory
       return this.#end > 0
