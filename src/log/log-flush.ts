@@ -68,9 +68,11 @@ export class LogFlush {
   }
 
   /** What another thread should sync; `end` must follow. undefined: nothing now. */
-  begin(dataEndOffset: number, everything: boolean): SyncRequest | undefined {
-    const plan = this.#row.planSync(dataEndOffset, everything)
+  begin(dataEndOffset: number, everything: boolean, nowMs: number): SyncRequest | undefined {
+    const isWhole = everything || this.isDue(dataEndOffset, nowMs)
+    const plan = this.#row.planSync(dataEndOffset, isWhole)
     if (plan === undefined) return undefined
+    if (isWhole) this.#lastFlushMs = nowMs
     this.#plan = plan
     this.#recoveryPoint.begin(plan.endOffset)
     const epochs = this.#leaderEpochs.unflushed()

@@ -320,11 +320,15 @@ export class PartitionLog {
     this.#life.guard(() => this.#flush.sync(this.#tail.dataEndOffset, this.#clock.nowMs()))
   }
 
-  /** Flushes if the policy is `interval` and it is time. Returns whether it did. */
+  /**
+   * Flushes, in the background if there is one, when the policy is `interval` and it is time.
+   * Returns whether it was.
+   */
   flushIfDue(nowMs: number): boolean {
     if (this.#life.failure !== undefined) return false
     if (!this.#flush.isDue(this.#tail.dataEndOffset, nowMs)) return false
-    this.flush()
+    if (this.#background === undefined) this.flush()
+    else this.#background.want(this)
     return true
   }
 
@@ -344,12 +348,12 @@ export class PartitionLog {
   }
 
   /**
-   * What somebody else should sync, by path and in order, for all rolled segments, or `everything`,
-   * to be on disk; `endFlush` must follow. undefined: nothing now.
+   * What somebody else should sync, by path and in order, for all rolled segments to be on disk, or
+   * `everything`, as when a flush is due; `endFlush` must follow. undefined: nothing now.
    */
   beginFlush(everything = false): SyncRequest | undefined {
-    if (this.#life.isClosed || this.#life.failure !== undefined) return undefined
-    return this.#flush.begin(this.#tail.dataEndOffset, everything)
+    if (!this.#life.isWritable) return undefined
+    return this.#flush.begin(this.#tail.dataEndOffset, everything, this.#clock.nowMs())
   }
 
   /**
@@ -357,12 +361,7 @@ export class PartitionLog {
    * why the log takes no more appends. Never throws.
    */
   endFlush(outcome: SyncOutcome): void {
-    if (this.#life.isClosed) return
-    try {
-      this.#flush.end(outcome)
-    } catch (cause) {
-      this.#life.fail(cause)
-    }
+    if (!this.#life.isClosed) this.#life.attempt(() => this.#flush.end(outcome))
   }
 
   /**

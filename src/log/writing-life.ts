@@ -24,6 +24,19 @@ export class WritingLife {
     }
   }
 
+  get isWritable(): boolean {
+    return !this.isClosed && this.failure === undefined
+  }
+
+  /** Ends with the action's failure, which only `failure` tells. */
+  attempt(action: () => void): void {
+    try {
+      action()
+    } catch (cause) {
+      this.fail(cause)
+    }
+  }
+
   /** @throws what is no failure of the disk but a mistake of ours; the log has ended with it */
   fail(cause: unknown): TidemarkError {
     try {

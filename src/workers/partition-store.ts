@@ -293,7 +293,7 @@ export class PartitionStore {
     else this.#background.want(this.#checkpoint)
   }
 
-  /** Flushes the logs whose topics ask for it by time and are due. */
+  /** Has the logs flushed whose topics ask for it by time and are due. */
   flushDue(): void {
     const nowMs = this.#parts.clock.nowMs()
     for (const log of this.#flushedByTime) log.flushIfDue(nowMs)

@@ -114,15 +114,20 @@ export class LogHistory {
     this.#wasRestarted = false
   }
 
-  /** What lies below is on disk, and so nothing that once lay there instead comes back. */
+  /**
+   * What lies below is on disk, and so nothing that once lay there instead comes back. What has
+   * expired before it still may.
+   */
   flushedBelow(offset: number): void {
-    const below = (state: LogState) => state.batches.filter((batch) => batch.nextOffset <= offset)
-    const kept = below(this.#current)
-    const last = kept.at(-1)
+    const { base } = this.#current
+    const below = (state: LogState, start: number) =>
+      state.batches.filter((each) => each.baseOffset >= start && each.nextOffset <= offset)
+    const last = below(this.#current, base).at(-1)
     if (last === undefined) return
     this.#durableEnd = Math.max(this.#durableEnd, last.nextOffset)
     this.#possible = this.#possible.filter((state) => {
-      const other = below(state)
+      const start = Math.max(base, state.base)
+      const [kept, other] = [below(this.#current, start), below(state, start)]
       return other.length === kept.length && other.every((batch, at) => isSame(batch, kept[at]!))
     })
   }

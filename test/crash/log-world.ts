@@ -203,8 +203,7 @@ export class LogWorld {
 
   #flushIfDue(): void {
     if (!this.#log.flushIfDue(this.#clock.nowMs())) return
-    this.trace.push(`flushed at ${this.#log.logEndOffset}: it was due`)
-    this.#history.flushed()
+    this.trace.push(`flush due at ${this.#log.logEndOffset}`)
   }
 
   #syncElsewhere(): void {

@@ -1,5 +1,6 @@
 /** Rolled segments reach the disk by another thread's syncs, whatever comes between. */
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { BackgroundFlush } from '../../src/log/background-flush.ts'
 import type { LogConfig } from '../../src/log/log-config.ts'
@@ -14,7 +15,7 @@ import { appendBatches, labelsOf, openLog, smallConfig } from './log-fixture.ts'
 const random = new SeededRandom(1)
 const directory = '/disk/t-0'
 
-function world(config: Partial<LogConfig> = {}) {
+function world(config: Partial<LogConfig> = {}, clock = new ManualClock()) {
   const disk = new MemoryFileSystem()
   disk.makeDirectory('/disk')
   disk.syncDirectory('/')
@@ -22,7 +23,7 @@ function world(config: Partial<LogConfig> = {}) {
   const elsewhere = new FaultyFileSystem(disk, random)
   const syncs = new ManualSyncs(elsewhere)
   const background = new BackgroundFlush(syncs)
-  const log = openLog({ directory, fs, config, backgroundFlush: background })
+  const log = openLog({ directory, fs, config, clock, backgroundFlush: background })
   return { disk, fs, elsewhere, syncs, background, log }
 }
 
@@ -99,6 +100,34 @@ describe('a roll', () => {
     syncs.finish()
     background.step()
     expect(log.recoveryPoint).toBe(log.endPosition.segmentBase)
+  })
+})
+
+describe('a flush that is due by time', () => {
+  it('is made elsewhere, of everything, and counts from when it was begun', () => {
+    const clock = new ManualClock()
+    const config = { flush: { kind: 'interval', ms: 100 } } as const
+    const { fs, syncs, background, log } = world(config, clock)
+    fs.goodSyncs = 0
+    appendBatches(log, 2)
+    expect(log.flushIfDue(clock.nowMs())).toBe(false)
+    clock.advance(100)
+    expect([log.flushIfDue(clock.nowMs()), log.recoveryPoint]).toEqual([true, 0])
+    background.step()
+    appendBatches(log, 1)
+    clock.advance(99)
+    expect(log.flushIfDue(clock.nowMs())).toBe(false)
+    syncs.finish()
+    background.step()
+    expect([log.recoveryPoint, log.flushIfDue(clock.nowMs())]).toEqual([4, false])
+    clock.advance(1)
+    expect(log.flushIfDue(clock.nowMs())).toBe(true)
+    background.step()
+    syncs.finish()
+    background.step()
+    clock.advance(1_000)
+    expect([log.recoveryPoint, log.flushIfDue(clock.nowMs())]).toEqual([6, false])
+    expect(fs.syncFailed).toBe(false)
   })
 })
 
