@@ -43,9 +43,12 @@ export type {
   AppendOptions,
   AppendResult,
   FollowOptions,
+  Isolation,
   LogDescription,
   OpenLogOptions,
+  ProducerStamp,
   ReadOptions,
+  TransactionEnd,
 } from './log-options.ts'
 export type { StoredBatch } from './log-records.ts'
 export { type RecoveryOptions, type RecoverySummary, recoverLog } from './log-recovery.ts'

@@ -1,6 +1,7 @@
 /** Follows the end of a log: what is there, then whatever comes, until somebody ends it. */
 import { BatchReading, type ReadSource } from './batch-reading.ts'
-import { recordsOfBatch } from './log-records.ts'
+import type { Isolation } from './log-options.ts'
+import { committedIn, type ReadRange, recordsOfBatch, visibleEnd } from './log-records.ts'
 import type { LogRecord } from './record.ts'
 
 /** Those who wait for more to come. */
@@ -40,6 +41,7 @@ export interface FollowParts {
   readonly source: ReadSource
   readonly waiters: AppendWaiters
   readonly fromOffset: number
+  readonly isolation: Isolation
   readonly signal: AbortSignal | undefined
   /** Throws when nothing will ever be appended again. */
   readonly assertGoesOn: () => void
@@ -51,17 +53,22 @@ export interface FollowParts {
  *   CORRUPT_MESSAGE
  */
 export async function* follow(parts: FollowParts): AsyncGenerator<LogRecord, void, undefined> {
-  const { source, waiters, signal, fromOffset, assertGoesOn } = parts
+  const { source, waiters, signal, fromOffset, isolation, assertGoesOn } = parts
   const reading = new BatchReading(source, fromOffset)
   const isAborted = (): boolean => signal?.aborted === true
   let hasWaited = true
+  let range: ReadRange = { fromOffset, toOffset: fromOffset, committed: undefined }
   while (!isAborted()) {
     // Whoever has much to read leaves the event loop to others between two chunks.
     if (!reading.isReady && !hasWaited) await new Promise((resolve) => setImmediate(resolve))
     hasWaited = false
-    const toOffset = source.log.logEndOffset
+    const toOffset = visibleEnd(source.log, isolation)
+    if (toOffset !== range.toOffset) {
+      const committed = committedIn(source.log, isolation, reading.offset, toOffset)
+      range = { fromOffset, toOffset, committed }
+    }
     if (reading.next(toOffset)) {
-      for (const record of recordsOfBatch(reading, { fromOffset, toOffset })) {
+      for (const record of recordsOfBatch(reading, range)) {
         yield record
         if (isAborted()) return
       }

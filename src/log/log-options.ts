@@ -23,6 +23,27 @@ export interface AppendOptions {
    * of replicated logs tell histories apart by it.
    */
   readonly leaderEpoch?: number
+  /** Of whom the records are, so that the same ones again are not appended again. */
+  readonly producer?: ProducerStamp
+}
+
+/** Kafka: KIP-98. A batch that was one of the producer's last five is a duplicate. */
+export interface ProducerStamp {
+  readonly producerId: number
+  /** From 0 to 32767; an older one than the log knows is refused. */
+  readonly producerEpoch: number
+  /** Number of the first record, from 0 to 2^31 - 1; the log wants them without a gap. */
+  readonly baseSequence: number
+  /** Seen by readers of committed records only once `endTransaction` has committed. */
+  readonly isTransactional?: boolean
+}
+
+export interface TransactionEnd {
+  readonly producerId: number
+  readonly producerEpoch: number
+  readonly isCommit: boolean
+  /** Of whoever decides; an older one than the log knows is refused. Default 0. */
+  readonly coordinatorEpoch?: number
 }
 
 export interface AppendResult {
@@ -33,7 +54,12 @@ export interface AppendResult {
   readonly batchCount: number
   /** Bytes that were written. */
   readonly sizeBytes: number
+  /** All of it was in the log already, at these offsets. */
+  readonly isDuplicate: boolean
 }
+
+/** `read_committed`: no records of transactions that were aborted or aren't decided. */
+export type Isolation = 'read_uncommitted' | 'read_committed'
 
 export interface ReadOptions {
   /** First offset to read; default: the log's start. */
@@ -44,6 +70,8 @@ export interface ReadOptions {
   readonly fromTimestamp?: number
   /** Ends before this offset; default: the log's end at the time of the call. */
   readonly toOffset?: number
+  /** Default: `read_uncommitted`. */
+  readonly isolation?: Isolation
 }
 
 export interface FollowOptions {
@@ -51,6 +79,8 @@ export interface FollowOptions {
   readonly fromOffset?: number
   /** Instead of an offset, as in `ReadOptions`; the log's end when all records are older. */
   readonly fromTimestamp?: number
+  /** Default: `read_uncommitted`. */
+  readonly isolation?: Isolation
   /** Ends the iteration; nothing is thrown. */
   readonly signal?: AbortSignal
 }
@@ -93,6 +123,16 @@ export function checkToOffset(offset: unknown, { logEndOffset }: OffsetBounds): 
   if (offset === undefined) return logEndOffset
   if (!isOffset(offset)) throw invalidOffset('toOffset', offset)
   return Math.min(offset, logEndOffset)
+}
+
+/** @throws {TidemarkError} INVALID_ARGUMENT */
+export function checkIsolation(isolation: unknown): Isolation {
+  if (isolation === undefined) return 'read_uncommitted'
+  if (isolation === 'read_uncommitted' || isolation === 'read_committed') return isolation
+  throw new TidemarkError(
+    'INVALID_ARGUMENT',
+    `isolation ${String(isolation)}: allowed are read_uncommitted and read_committed`,
+  )
 }
 
 function isOffset(value: unknown): value is number {

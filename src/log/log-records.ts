@@ -1,18 +1,20 @@
 /** What a log's readers are given: batches as they are stored, and the records in them. */
 import {
-  attributesAt,
   baseOffsetAt,
   type Compression,
   compressionAt,
+  isControlAt,
   lastOffsetAt,
   leaderEpochAt,
   maxTimestampAt,
   recordCountAt,
   sizeInBytesAt,
 } from './batch-header.ts'
-import { attributeBit } from './batch-layout.ts'
 import type { BatchMemory } from './batch-memory.ts'
 import type { BatchReading } from './batch-reading.ts'
+import type { Isolation } from './log-options.ts'
+import type { PartitionLog } from './partition-log.ts'
+import { ReadCommitted } from './producers/read-committed.ts'
 import type { LogRecord } from './record.ts'
 import { RecordCursor, readRecords, recordOf } from './record-reader.ts'
 
@@ -65,7 +67,7 @@ export class StoredBatch {
 
   /** Holds a transaction's marker and no records of a user. */
   get isControl(): boolean {
-    return isControlBatch(this.memory, this.position)
+    return isControlAt(this.memory, this.position)
   }
 
   /** @throws {TidemarkError} CORRUPT_MESSAGE, UNSUPPORTED_VERSION */
@@ -74,22 +76,44 @@ export class StoredBatch {
   }
 }
 
-export interface OffsetRange {
+export interface ReadRange {
   readonly fromOffset: number
   /** Exclusive. */
   readonly toOffset: number
+  /** Batches whose records aren't shown; undefined: only those without records of users. */
+  readonly committed: ReadCommitted | undefined
+}
+
+/** Where a reader's view of the log ends. */
+export function visibleEnd(log: PartitionLog, isolation: Isolation): number {
+  const { logEndOffset } = log
+  return isolation === 'read_committed' ? log.lastStableOffset(logEndOffset) : logEndOffset
+}
+
+/** What a reader of the range mustn't see of it. */
+export function committedIn(
+  log: PartitionLog,
+  isolation: Isolation,
+  fromOffset: number,
+  toOffset: number,
+): ReadCommitted | undefined {
+  if (isolation !== 'read_committed') return undefined
+  return new ReadCommitted(log.producers.abortedTransactions(fromOffset, toOffset))
 }
 
 export function* batchesIn(
   reading: BatchReading,
-  toOffset: number,
+  { toOffset, committed }: ReadRange,
 ): Generator<StoredBatch, void, undefined> {
-  while (reading.next(toOffset)) yield new StoredBatch(reading.memory, reading.position)
+  while (reading.next(toOffset)) {
+    if (committed?.admits(reading.memory, reading.position) === false) continue
+    yield new StoredBatch(reading.memory, reading.position)
+  }
 }
 
 export function* recordsIn(
   reading: BatchReading,
-  range: OffsetRange,
+  range: ReadRange,
 ): Generator<LogRecord, void, undefined> {
   while (reading.next(range.toOffset)) yield* recordsOfBatch(reading, range)
 }
@@ -97,17 +121,13 @@ export function* recordsIn(
 /** Records of users; the markers of transactions are passed over, as a consumer does. */
 export function* recordsOfBatch(
   { memory, position }: BatchReading,
-  { fromOffset, toOffset }: OffsetRange,
+  { fromOffset, toOffset, committed }: ReadRange,
 ): Generator<LogRecord, void, undefined> {
-  if (isControlBatch(memory, position)) return
+  if (committed?.admits(memory, position) === false || isControlAt(memory, position)) return
   const cursor = new RecordCursor(memory, position)
   while (cursor.next()) {
     const { offset } = cursor.place
     if (offset >= toOffset) return
     if (offset >= fromOffset) yield recordOf(cursor.place)
   }
-}
-
-function isControlBatch(memory: BatchMemory, position: number): boolean {
-  return (attributesAt(memory, position) & attributeBit.control) !== 0
 }

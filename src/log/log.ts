@@ -10,7 +10,6 @@
 import type { Clock } from '../clock.ts'
 import { type StandaloneConfig, type StandaloneConfigInput, standaloneConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
-import type { BatchRun } from './batch-memory.ts'
 import { BatchReading } from './batch-reading.ts'
 import type { FileSystem } from './file-system.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -19,13 +18,23 @@ import {
   type AppendOptions,
   type AppendResult,
   checkFromOffset,
+  checkIsolation,
   checkToOffset,
   type FollowOptions,
   type LogDescription,
   type OpenLogOptions,
   type ReadOptions,
+  type TransactionEnd,
 } from './log-options.ts'
-import { batchesIn, recordsIn, type StoredBatch } from './log-records.ts'
+import { appendRun, batchOptionsOf, describeLog, endMarkerOf } from './log-producing.ts'
+import {
+  batchesIn,
+  committedIn,
+  type ReadRange,
+  recordsIn,
+  type StoredBatch,
+  visibleEnd,
+} from './log-records.ts'
 import { LogTimers } from './log-timers.ts'
 import type { PartitionLog } from './partition-log.ts'
 import { readyBatches } from './ready-batches.ts'
@@ -37,10 +46,7 @@ import { type OpenedStandalone, openStandalone } from './standalone-opening.ts'
 import type { StandaloneState } from './standalone-state.ts'
 import type { TimestampOffset } from './timestamp-lookup.ts'
 
-/**
- * A recovery point is written down so often at most; Kafka:
- * `log.flush.offset.checkpoint.interval.ms`.
- */
+/** Kafka: `log.flush.offset.checkpoint.interval.ms`. */
 const checkpointIntervalMs = 60_000
 
 export class Log {
@@ -129,27 +135,20 @@ export class Log {
   }
 
   describe(): LogDescription {
-    const { logStartOffset, logEndOffset, recoveryPoint, sizeBytes, segmentCount } = this.#log
-    return {
-      directory: this.directory,
-      logStartOffset,
-      logEndOffset,
-      recoveryPoint,
-      sizeBytes,
-      segmentCount,
-      leaderEpoch: this.#log.leaderEpochs.latest,
-      failure: this.#log.failure,
-    }
+    return describeLog(this.#log)
   }
 
   /**
    * Appends records in order, in as few batches as `batch.size` allows. They can be read when the
    * call returns. They are on disk for certain after the next `flush`, or already if
-   * `flush.messages` is 1. No records: nothing is written.
+   * `flush.messages` is 1. No records: nothing is written. Of a `producer` with sequence numbers
+   * the same batches again are answered with their offsets and not written.
    *
    * @throws {TidemarkError} INVALID_RECORD, RECORD_TOO_LARGE (a record above `max.message.bytes`),
    *   RECORD_LIST_TOO_LARGE (above `segment.bytes`, or 512 MiB in all), FENCED_LEADER_EPOCH:
-   *   nothing was written. KAFKA_STORAGE_ERROR: a part of them may be in the log; BROKER_CLOSED
+   *   nothing was written. INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER,
+   *   INVALID_TXN_STATE: batches before that one are in the log. KAFKA_STORAGE_ERROR: a part of
+   *   them may be; BROKER_CLOSED
    */
   append(records: readonly RecordInput[], options: AppendOptions = {}): AppendResult {
     this.#assertOpen()
@@ -161,24 +160,39 @@ export class Log {
     }
     const run = this.#batches.encode(records, {
       batchBytes: this.#batchBytes,
-      batch: { compression: this.config['compression.type'] },
+      batch: batchOptionsOf(this.config['compression.type'], options),
       nowMs: this.#clock.nowMs(),
     })
-    const result = this.#append(run, this.#batches.sizeBytes, options)
+    const result = this.#appending(() => appendRun(this.#log, run, options))
     this.#batches.trim()
     return result
   }
 
   /**
-   * Appends batches that are encoded already, magic 2, side by side in `bytes`. Offsets and leader
-   * epoch are written into `bytes`.
+   * Appends batches that are encoded already, magic 2, side by side in `bytes`, where offsets and
+   * leader epoch are written.
    *
    * @throws {TidemarkError} CORRUPT_MESSAGE naming the position; INVALID_RECORD; and what `append`
    *   throws
    */
   appendBatches(bytes: Uint8Array, options: AppendOptions = {}): AppendResult {
     this.#assertOpen()
-    return this.#append(readyBatches(bytes), bytes.length, options)
+    const run = readyBatches(bytes)
+    return this.#appending(() => appendRun(this.#log, run, options))
+  }
+
+  /**
+   * Ends a producer's transaction, and returns the offset of the marker that says so. A transaction
+   * without a record here may be ended as well.
+   *
+   * @throws {TidemarkError} INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED,
+   *   INVALID_ARGUMENT, KAFKA_STORAGE_ERROR, BROKER_CLOSED
+   */
+  endTransaction(end: TransactionEnd): number {
+    this.#assertOpen()
+    const marker = endMarkerOf(end, this.#clock.nowMs())
+    const leaderEpoch = Math.max(0, this.#log.leaderEpochs.latest)
+    return this.#appending(() => this.#log.appendEndMarker(marker, leaderEpoch))
   }
 
   /**
@@ -190,9 +204,8 @@ export class Log {
    *   KAFKA_STORAGE_ERROR, BROKER_CLOSED
    */
   records(options: ReadOptions = {}): IterableIterator<LogRecord> {
-    const fromOffset = this.#firstOffset(options, this.logStartOffset)
-    const toOffset = checkToOffset(options.toOffset, this)
-    return recordsIn(new BatchReading(this.#source, fromOffset), { fromOffset, toOffset })
+    const range = this.#range(options)
+    return recordsIn(new BatchReading(this.#source, range.fromOffset), range)
   }
 
   /**
@@ -200,9 +213,8 @@ export class Log {
    * last may reach beyond `toOffset`.
    */
   batches(options: ReadOptions = {}): IterableIterator<StoredBatch> {
-    const fromOffset = this.#firstOffset(options, this.logStartOffset)
-    const toOffset = checkToOffset(options.toOffset, this)
-    return batchesIn(new BatchReading(this.#source, fromOffset), toOffset)
+    const range = this.#range(options)
+    return batchesIn(new BatchReading(this.#source, range.fromOffset), range)
   }
 
   /**
@@ -217,6 +229,7 @@ export class Log {
       source: this.#source,
       waiters: this.#waiters,
       fromOffset: this.#firstOffset(options, this.logEndOffset),
+      isolation: checkIsolation(options.isolation),
       signal: options.signal,
       assertGoesOn: () => this.#assertWritable(),
     })
@@ -324,17 +337,27 @@ export class Log {
     }
   }
 
-  #append(run: BatchRun, sizeBytes: number, options: AppendOptions): AppendResult {
-    const baseOffset = this.#log.logEndOffset
-    const leaderEpoch = options.leaderEpoch ?? Math.max(0, this.#log.leaderEpochs.latest)
+  #appending<T>(action: () => T): T {
     try {
-      this.#log.append(run, leaderEpoch)
+      return action()
     } finally {
       this.#waiters.wake()
+      this.#timers.appended()
     }
-    this.#timers.appended()
-    const lastOffset = this.#log.logEndOffset - 1
-    return { baseOffset, lastOffset, batchCount: run.count, sizeBytes }
+  }
+
+  #range(options: ReadOptions): ReadRange {
+    const isolation = checkIsolation(options.isolation)
+    const fromOffset = this.#firstOffset(options, this.logStartOffset)
+    const toOffset = Math.min(
+      checkToOffset(options.toOffset, this),
+      visibleEnd(this.#log, isolation),
+    )
+    return {
+      fromOffset,
+      toOffset,
+      committed: committedIn(this.#log, isolation, fromOffset, toOffset),
+    }
   }
 
   #dropBelow(nowMs: number): number {

@@ -6,6 +6,7 @@ import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { BatchEncoder, type BatchOptions } from './batch-encoder.ts'
 import { type BatchMemory, type BatchRun, batchMemory } from './batch-memory.ts'
+import { sequenceAfter } from './producers/sequence-numbers.ts'
 import { batchSizeBound, type ProduceRecord } from './record.ts'
 import { invalidField, isTimestamp, type RecordInput, toProduceRecord } from './record-input.ts'
 import { putText, utf8Length } from './text-bytes.ts'
@@ -29,11 +30,6 @@ export class RecordBatches {
   #end = 0
   /** The bytes that records are encoded into, as a buffer that takes text. */
   #target: Buffer = Buffer.alloc(0)
-
-  /** Bytes of all batches of the last run. */
-  get sizeBytes(): number {
-    return this.#end
-  }
 
   /**
    * The records as batches, in order. The run is good until the next call.
@@ -62,12 +58,13 @@ export class RecordBatches {
   /** Returns the first record that isn't in it. */
   #encodeBatch(records: readonly RecordInput[], first: number, options: EncodeOptions): number {
     const encoder = this.#encoder
-    this.#begin(options.batchBytes, options.batch)
+    const batch = numberedFrom(options.batch, first)
+    this.#begin(options.batchBytes, batch)
     let at = first
     while (at < records.length && this.#tryAppend(records[at], at, options.nowMs)) at += 1
     if (at === first) {
       encoder.abandon()
-      this.#appendAlone(records[at], at, options)
+      this.#appendAlone(records[at], at, { ...options, batch })
       at += 1
     }
     if (this.#count === this.#positions.length) this.#growPositions()
@@ -140,6 +137,12 @@ export class RecordBatches {
     positions.set(this.#positions)
     this.#positions = positions
   }
+}
+
+/** Sequence numbers go on from batch to batch. */
+function numberedFrom(batch: BatchOptions, records: number): BatchOptions {
+  if (records === 0 || batch.baseSequence === undefined) return batch
+  return { ...batch, baseSequence: sequenceAfter(batch.baseSequence, records) }
 }
 
 function lengthOf(part: Uint8Array | string | null, name: string, at: number): number {

@@ -133,7 +133,13 @@ describe('append and read', () => {
 
   it('no records are nothing', async () => {
     const log = await open()
-    const nothing = { baseOffset: 0, lastOffset: -1, batchCount: 0, sizeBytes: 0 }
+    const nothing = {
+      baseOffset: 0,
+      lastOffset: -1,
+      batchCount: 0,
+      sizeBytes: 0,
+      isDuplicate: false,
+    }
     expect(log.append([])).toEqual(nothing)
     expect(log.appendBatches(new Uint8Array(0))).toEqual(nothing)
   })
