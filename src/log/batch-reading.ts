@@ -8,6 +8,8 @@ import { baseOffsetAt, checkBatch, lastOffsetAt, sizeInBytesAt } from './batch-h
 import { type BatchMemory, batchMemory } from './batch-memory.ts'
 import type { PartitionLog } from './partition-log.ts'
 
+const noMemory = batchMemory(new ArrayBuffer(0))
+
 /** What is read, and how often it was truncated: what was read ahead may not be there any more. */
 export interface ReadSource {
   readonly log: PartitionLog
@@ -16,7 +18,7 @@ export interface ReadSource {
 
 export class BatchReading {
   /** Batch that `next` came to. */
-  memory: BatchMemory = batchMemory(new ArrayBuffer(0))
+  memory: BatchMemory = noMemory
   position = 0
   /** Where the next batch begins, at least. */
   offset: number
