@@ -24,8 +24,8 @@ export class WorkerDisk implements FileSystem {
     this.#endShare = share
   }
 
-  /** Every write from now on fails with this system error (EIO, ENOSPC). */
-  failWrites(code: string): void {
+  /** Every write from now on fails with this system error (EIO, ENOSPC); undefined: none does. */
+  failWrites(code: string | undefined): void {
     this.#failsWith = code
   }
 
