@@ -5,8 +5,8 @@ import { sizeInBytesAt } from './batch-header.ts'
 import type { BatchRun } from './batch-memory.ts'
 import { type FileSystem, writevViewsMax } from './file-system.ts'
 
-/** Reused by all writes of the thread; emptied after each, so that it holds on to no memory. */
-const views: Uint8Array[] = []
+/** Of one write of the thread. Made anew after each: to empty it would cost more. */
+let views: Uint8Array[] = []
 
 /**
  * Writes batches `first` (inclusive) to `end` (exclusive) of the run at `filePosition`. Neighbours
@@ -68,7 +68,7 @@ function writeViews(fs: FileSystem, fd: number, filePosition: number): number {
     if (written < total) finishViews(fs, fd, filePosition, written)
     return total
   } finally {
-    views.length = 0
+    views = []
   }
 }
 

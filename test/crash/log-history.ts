@@ -38,6 +38,10 @@ export class LogHistory {
   #possible: PossibleState[]
   #current: LogState
   #durableEnd: number
+  /** What has expired and may come back, before all that was written since. */
+  #beginnings: LogState[] = []
+  /** Where segments began when some were about to go. */
+  #expiring: readonly number[] = []
   /** Since the last flush; nothing of the log may be left then, not even where it begins. */
   #wasRestarted = false
 
@@ -78,6 +82,7 @@ export class LogHistory {
   }
 
   willRestart(offset: number): LogState {
+    this.#beginnings = []
     this.#possible = this.#possible.map((state) => ({ ...state, isSuperseded: true }))
     this.#durableEnd = 0
     this.#wasRestarted = true
@@ -86,6 +91,7 @@ export class LogHistory {
 
   /** Of the segments at the beginning any number may go, the first first. */
   willExpire(bases: readonly number[]): void {
+    this.#expiring = bases
     for (const state of [...this.#possible]) {
       for (const base of bases) this.#possible.push({ ...state, ...startingAt(state, base) })
     }
@@ -94,7 +100,18 @@ export class LogHistory {
   /** So many went. What comes last in time stands last. */
   expiredTo(base: number): void {
     this.#possible = this.#possible.filter((state) => state.base <= base)
-    this.#current = startingAt(this.#current, base)
+    const { current } = this
+    const gone = current.batches.filter(({ baseOffset }) => baseOffset < base)
+    const longer = this.#beginnings.map((each) => ({
+      base: each.base,
+      batches: [...each.batches, ...gone],
+    }))
+    const starts = [current.base, ...this.#expiring].filter(
+      (start) => start >= current.base && start < base,
+    )
+    const shorter = starts.map((start) => startingAt({ base: current.base, batches: gone }, start))
+    this.#beginnings = [...longer, ...shorter]
+    this.#current = startingAt(current, base)
     this.#mayBecome(this.#current)
   }
 
@@ -110,6 +127,7 @@ export class LogHistory {
 
   flushed(): void {
     this.#possible = [{ ...this.#current, isSuperseded: false }]
+    this.#beginnings = []
     this.#durableEnd = this.dataEnd
     this.#wasRestarted = false
   }
@@ -150,6 +168,7 @@ export class LogHistory {
       const fault = differenceOf(state, found, statedStart)
       if (fault === undefined) {
         const before = this.#possible
+        if (afterPowerLoss || found.base !== this.#current.base) this.#beginnings = []
         this.#take(state, found)
         if (!afterPowerLoss) this.#possible.unshift(...before)
         return
@@ -169,6 +188,11 @@ export class LogHistory {
   }
 
   #mayBecome(state: LogState): LogState {
+    if (state.base === this.#current.base) {
+      for (const { base, batches } of this.#beginnings) {
+        this.#possible.push({ base, batches: [...batches, ...state.batches], isSuperseded: false })
+      }
+    }
     this.#possible.push({ ...state, isSuperseded: false })
     return state
   }
