@@ -3,7 +3,7 @@
  * show and the metadata that the application has heard. It reads shared memory only; brokers know
  * nothing of it. A look costs about a microsecond a replica, and is bounded.
  */
-import type { PartitionIndex } from './ids.ts'
+import type { BrokerId, PartitionIndex } from './ids.ts'
 import { partitionIndex } from './ids.ts'
 import type { MetadataImage } from './replication/controller/metadata-image.ts'
 import {
@@ -11,8 +11,9 @@ import {
   type InvariantViolation,
 } from './replication/invariants/board-invariants.ts'
 import { epochsThatDidNotGrow } from './replication/invariants/epochs-grow.ts'
+import type { ReplicaWords } from './replication/invariants/replica-words.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
-import type { ProgressBoard } from './workers/progress-board.ts'
+import { brokerState, type ProgressBoard } from './workers/progress-board.ts'
 
 const lookEveryMs = 100
 const partitionsPerLookMax = 2_000
@@ -27,6 +28,23 @@ interface Suspicion {
   looks: number
 }
 
+/**
+ * The words of brokers that have a thread and are registered. Those of the dead are of their last
+ * life, and whoever lost its disk is in the ISR until the controller hears of it.
+ */
+function livingWords(board: ProgressBoard): ReplicaWords {
+  const isAway = (id: BrokerId) => {
+    const state = board.state(id)
+    return state === brokerState.dead || state === brokerState.starting
+  }
+  return {
+    ledEpoch: (id, partition) => board.ledEpoch(id, partition),
+    highWatermark: (id, partition) => board.highWatermark(id, partition),
+    logEndOffset: (id, partition) =>
+      isAway(id) ? Number.POSITIVE_INFINITY : board.logEndOffset(id, partition),
+  }
+}
+
 export class InvariantWatch {
   readonly #onViolation: (violation: InvariantViolation) => void
   readonly #invariants: BoardInvariants
@@ -38,7 +56,7 @@ export class InvariantWatch {
 
   constructor(board: ProgressBoard, onViolation: (violation: InvariantViolation) => void) {
     this.#onViolation = onViolation
-    this.#invariants = new BoardInvariants(board, board.shape.brokers)
+    this.#invariants = new BoardInvariants(livingWords(board), board.shape.brokers)
   }
 
   /** @param image as the application hears of it */

@@ -72,9 +72,12 @@ export class CatchUpForecast {
       { throttled: limit !== null },
     )
     const perPartition = this.#arrivalBytesPerSec / Math.max(1, this.#backlog.length)
+    // Until then it registered, made or opened its logs, compared histories; the end moved on.
+    const delayMs = Math.max(0, reads[0]!.atMs - this.#resumeMs)
+    const missed = (perPartition * delayMs) / 1000
     const pipeline = this.#calibration?.pipelineBytesPerSec
-    this.prediction = predictCatchUp({
-      backlogBytes: this.#backlog,
+    const prediction = predictCatchUp({
+      backlogBytes: this.#backlog.map((bytes) => bytes + missed),
       arrivalBytesPerSec: new Float64Array(this.#backlog.length).fill(perPartition),
       policy,
       setupMsPerRead: fit.setupMsPerRead,
@@ -88,6 +91,16 @@ export class CatchUpForecast {
         ? {}
         : { ringBytesPerSec: Math.max(pipeline, fit.copyBytesPerSec) }),
     })
+    this.prediction = later(prediction, delayMs)
+  }
+}
+
+function later(prediction: CatchUpPrediction, delayMs: number): CatchUpPrediction {
+  const { catchUpMs, trajectory } = prediction
+  return {
+    ...prediction,
+    catchUpMs: catchUpMs === null ? null : catchUpMs + delayMs,
+    trajectory: trajectory.map((point) => ({ ...point, atMs: point.atMs + delayMs })),
   }
 }
 

@@ -85,6 +85,8 @@ export class BrokerNode {
   #isrCheckAtMs = 0
   #detachCheckAtMs = 0
   #flushAtMs = 0
+  /** In this step. */
+  #rolesChanged = 0
   #logStartsAtMs: number
   readonly #completion = {
     completed: (slot: number, ticket: number, error: number, baseOffset: number): void => {
@@ -301,7 +303,7 @@ export class BrokerNode {
     this.#followers.reclaim()
     if (taken > 0) this.#followersBell.note(this.#intake.takenBytes, nowMs)
     this.#answer(nowMs)
-    work += this.#following.step(nowMs)
+    work += this.#following.step(nowMs, this.#rolesChanged === 0)
     this.#runTimers(nowMs)
     this.#ring(nowMs, work === 0)
     this.#tally.add('steps', 1)
@@ -317,7 +319,8 @@ export class BrokerNode {
       // Some of it may have gone out before.
       this.#following.reportAll()
     }
-    if (this.#roles.hasWork) work += this.#roles.step(nowMs)
+    this.#rolesChanged = this.#roles.hasWork ? this.#roles.step(nowMs) : 0
+    work += this.#rolesChanged
     for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
       leaders.onAlterPartitionResponse(answer, nowMs)
     }

@@ -33,20 +33,20 @@ function run(data: BrokerThreadData): void {
   let recoveryPointsAtMs = 0
   let busySteps = 0
 
-  board.setState(brokerId, brokerState.running)
   for (;;) {
     const control = board.control(brokerId)
     if (control === brokerControl.stop || control === brokerControl.abandon) break
     if (control === brokerControl.pause) {
       board.setState(brokerId, brokerState.paused)
       Atomics.wait(board.words, board.controlWord(brokerId), brokerControl.pause)
-      board.setState(brokerId, brokerState.running)
+      board.setState(brokerId, lifeOf(node))
       continue
     }
     const bell = doorbell.read()
     commands.take(post)
     const isBusy = node.step() > 0
     if (node.failure !== undefined) break
+    if (busySteps === 0) board.setState(brokerId, lifeOf(node))
     busySteps = isBusy ? busySteps + 1 : 0
     if (isBusy && busySteps % stepsPerNews !== 0) continue
     node.publishTally()
@@ -68,6 +68,11 @@ function run(data: BrokerThreadData): void {
   controllerPort.close()
   newsPort.close()
   syncPort.close()
+}
+
+/** It counts for nothing before the metadata has come to its own registration. */
+function lifeOf(node: BrokerNode): number {
+  return node.link.isRegistered ? brokerState.running : brokerState.starting
 }
 
 /** The node over ports, files and clocks, each of which can be made to misbehave. */

@@ -65,14 +65,19 @@ export class FollowerSide {
     this.catchUp = new CatchUp({ ...parts, offsets, stopwatchMs: () => performance.now() })
   }
 
-  /** @returns how much was done */
-  step(nowMs: number): number {
+  /**
+   * @param readsDisk false while partitions change hands: first all are followed, then read, for
+   *   both take turns badly
+   * @returns how much was done
+   */
+  step(nowMs: number, readsDisk: boolean): number {
     const { board, brokerId, clock } = this.#parts
     this.#throttle.setRate(board.throttleBytesPerSec(brokerId), nowMs)
     const isOpen = this.#throttle.isOpen(nowMs)
     this.catchUp.release(nowMs)
     this.offsets.step(nowMs)
-    let work = isOpen ? this.#pollRings(nowMs) + this.#readDisk(nowMs) : 0
+    let work = isOpen ? this.#pollRings(nowMs) : 0
+    if (isOpen && readsDisk) work += this.#readDisk(nowMs)
     board.beginPoll(brokerId)
     for (const poll of this.#polls) poll.report()
     work += this.#sendReports()

@@ -4,7 +4,7 @@ import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { MetadataImage } from '../../src/replication/controller/metadata-image.ts'
 import type { MetadataRecord } from '../../src/replication/controller/metadata-records.ts'
 import type { InvariantViolation } from '../../src/replication/invariants/board-invariants.ts'
-import { ProgressBoard } from '../../src/workers/progress-board.ts'
+import { brokerState, ProgressBoard } from '../../src/workers/progress-board.ts'
 import { allocateProgressBoard } from '../../src/workers/progress-board-layout.ts'
 
 const topicId = Buffer.alloc(16, 7).toString('base64url')
@@ -32,6 +32,7 @@ function watched() {
       partitionEpoch: 0,
     },
   ] satisfies MetadataRecord[])
+  for (const id of [one, two]) board.setState(id, brokerState.running)
   board.setLedEpoch(one, partition, 0)
   board.setLogEndOffset(one, partition, 10)
   board.setLogEndOffset(two, partition, 10)
@@ -66,6 +67,15 @@ it('tells of a high watermark above a member only when the metadata had time to 
   board.setLogEndOffset(two, partition, 9)
   expect(look(4)).toEqual([])
   expect(look(1)).toEqual(['high-watermark-on-members'])
+})
+
+it.each(['dead', 'starting'] as const)('asks nothing of a member that is %s', (state) => {
+  const { board, look } = watched()
+  board.setState(two, brokerState[state])
+  board.setLogEndOffset(two, partition, 0)
+  expect(look(10)).toEqual([])
+  board.setState(two, brokerState.running)
+  expect(look(5)).toEqual(['high-watermark-on-members'])
 })
 
 it('forgets a suspicion when the metadata explains it', () => {

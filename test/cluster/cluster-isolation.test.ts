@@ -118,6 +118,25 @@ describe('a broker that loses its disk', () => {
   })
 })
 
+describe('a member that has lost its disk', () => {
+  it('breaks no invariant of the living while the controller has not heard of it', async () => {
+    const { cluster, events } = await openWithTopic(topic, {
+      checkInvariants: true,
+      config: { 'replica.lag.time.max.ms': 60_000, 'broker.session.timeout.ms': 60_000 },
+    })
+    await produce(cluster, 10)
+    await cluster.faults.wipe(3)
+    // Ten looks of the watch.
+    const endMs = performance.now() + 1_000
+    await until('it has looked', () => performance.now() > endMs)
+    expect(isrSizes(cluster)).toEqual([3, 3, 3])
+    expect(events.filter(({ type }) => type === 'invariantViolated')).toEqual([])
+    await cluster.restart(3)
+    await until('it is whole', () => isWhole(cluster))
+    expect(events.filter(({ type }) => type === 'invariantViolated')).toEqual([])
+  })
+})
+
 describe('a slow disk', () => {
   it('puts a follower out of the ISR, and lets it back when it is as fast as before', async () => {
     const { cluster } = await openWithTopic(topic, {
