@@ -7,12 +7,14 @@
  *   <directory>/broker-1/ …            one log directory a broker, in Apache Kafka's format
  */
 import path from 'node:path'
+import type { Registry } from 'prom-client'
 import { type ConsumeOptions, consume } from './client/consumer.ts'
 import { ControllerClient } from './client/controller-client.ts'
 import { Producer } from './client/producer.ts'
 import type { ProducerOptions } from './client/producer-options.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
+import { closeParts } from './cluster-closing.ts'
 import { deleteRecords, deleteRecordsTimeoutDefaultMs } from './cluster-delete-records.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
 import {
@@ -24,6 +26,7 @@ import {
 import { ClusterFaults } from './cluster-faults.ts'
 import { InvariantWatch } from './cluster-invariants.ts'
 import { lockCluster } from './cluster-lock.ts'
+import { ClusterMetrics, type MetricsOptions } from './cluster-metrics.ts'
 import {
   type ClusterOptions,
   type CreateTopicOptions,
@@ -70,6 +73,7 @@ export class Cluster {
   #brokers: BrokerHost[] = []
   #closing: Promise<void> | undefined
   readonly #watch: InvariantWatch
+  readonly #metrics: ClusterMetrics
 
   private constructor(options: ClusterOptions, config: ClusterConfig, lock: LogDirectory) {
     this.directory = path.resolve(options.directory)
@@ -89,6 +93,8 @@ export class Cluster {
     this.#watch = new InvariantWatch(this.board, (violation) =>
       this.#emit({ type: 'invariantViolated', ...violation }),
     )
+    this.#metrics = new ClusterMetrics(this.board, this.memory.lags, () => this.#client.image)
+    this.#listeners.add(this.#metrics.take)
     if (options.onEvent !== undefined) this.#listeners.add(options.onEvent)
   }
 
@@ -208,6 +214,17 @@ export class Cluster {
   /** The partition's committed registration, as last heard from the controller. */
   registration(index: PartitionIndex): PartitionRegistration | undefined {
     return this.#client.image.partition(index)
+  }
+
+  /**
+   * Kafka's metrics and ours as a prom-client registry: `await registry.metrics()` is the text that
+   * Prometheus scrapes. Values are read then, so one registry serves for as long as the cluster.
+   *
+   * @throws {TidemarkError} INVALID_ARGUMENT
+   */
+  metrics(options: MetricsOptions = {}): Registry {
+    this.#assertOpen()
+    return this.#metrics.registry(options)
   }
 
   brokerDirectory(id: BrokerId): string {
@@ -337,27 +354,8 @@ export class Cluster {
     this.#closed.abort()
     for (const producer of [...this.#producers]) producer.abort()
     await Promise.allSettled(this.#starting)
-    const failures: unknown[] = []
-    /** A disk that fails must not keep the rest from ending. */
-    const attempt = async (step: () => Promise<unknown> | undefined): Promise<void> => {
-      try {
-        await step()
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    const clean = new Set<BrokerHost>()
-    const stop = async (host: BrokerHost) => {
-      if (await host.stop(options)) clean.add(host)
-    }
-    const running = this.#brokers.filter((host) => host.isRunning)
-    await Promise.all(running.map((host) => attempt(() => stop(host))))
-    for (const host of this.#brokers) await attempt(() => host.close(clean.has(host)))
-    this.#client?.close()
-    await attempt(() => this.#controller?.stop())
-    await attempt(() => this.#tasks.close())
-    await attempt(async () => this.#lock.close())
-    if (failures.length > 0) throw failures[0]
+    const parts = { brokers: this.#brokers, controller: this.#controller, client: this.#client }
+    await closeParts({ ...parts, tasks: this.#tasks, lock: this.#lock }, options)
   }
 
   #pollAcknowledgements(): void {

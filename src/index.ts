@@ -7,6 +7,7 @@ export { Cluster } from './cluster.ts'
 export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
 export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
 export type { ClusterFaults, CutDirection, DiskSlowness, Isolation } from './cluster-faults.ts'
+export type { MetricsOptions } from './cluster-metrics.ts'
 export type { ClusterOptions, CreateTopicOptions } from './cluster-options.ts'
 export type { TopicPlacement } from './cluster-placement.ts'
 export {

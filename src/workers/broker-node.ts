@@ -64,11 +64,18 @@ export interface BrokerNodeOptions {
 
 const detachCheckMs = 5
 
+/** What the leaders' side counts, under the same names as the board's words. */
+const leaderCounters = [
+  ...(['isrShrinks', 'isrExpands', 'failedIsrUpdates', 'acksExpired', 'acksWaiting'] as const),
+  ...(['leaderCount', 'underReplicated', 'underMinInSync', 'atMinInSync'] as const),
+]
+
 export class BrokerNode {
   readonly brokerId: BrokerId
   readonly board: ProgressBoard
   readonly leaders: PartitionLeaders
   readonly store: PartitionStore
+  readonly sight: BoardSight
   readonly followed: FollowedPartitions
   readonly link: ControllerLink
   readonly #options: BrokerNodeOptions
@@ -119,12 +126,13 @@ export class BrokerNode {
     const own = { brokerId, board, directory, fs, files: this.#files, stored }
     const { syncPort } = options
     this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock, syncPort })
+    this.sight = new BoardSight(board, brokerId, this.store)
     this.leaders = new PartitionLeaders({
       brokerId,
       brokerEpoch: () => this.link.brokerEpoch,
       partitionsMax,
       brokers: this.link.image,
-      sight: new BoardSight(board, brokerId, this.store),
+      sight: this.sight,
       config: {
         replicaLagTimeMaxMs: config['replica.lag.time.max.ms'],
         isrExpandCriterion: config['isr.expand.criterion'],
@@ -211,11 +219,9 @@ export class BrokerNode {
    * busy.
    */
   publishTally(): void {
-    const { isrShrinks, isrExpands, failedIsrUpdates } = this.leaders.counters
+    const { counters } = this.leaders
     const { count, tookUs } = this.store.replicatedWrites
-    this.#tally.set('isrShrinks', isrShrinks)
-    this.#tally.set('isrExpands', isrExpands)
-    this.#tally.set('failedIsrUpdates', failedIsrUpdates)
+    for (const name of leaderCounters) this.#tally.set(name, counters[name])
     this.#tally.set('writes', count)
     this.#tally.set('writeUs', Math.round(tookUs))
     this.#tally.publish()

@@ -13,6 +13,8 @@ import { clientSlot } from './cluster-memory.ts'
 import { CutChannel } from './cut-channel.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
+import { LagReporter } from './lag-reporter.ts'
+import { LagTable } from './lag-table.ts'
 import { PortSync } from './port-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
 import { slowFileSystem } from './slow-file-system.ts'
@@ -26,7 +28,9 @@ function run(data: BrokerThreadData): void {
   const { brokerId } = data.identity
   const post = (message: BrokerThreadMessage): void => newsPort.postMessage(message)
   const node = buildNode(data)
-  const { board } = node
+  const { board, leaders, sight } = node
+  const table = new LagTable(data.memory.lags, brokerId)
+  const lags = new LagReporter({ brokerId, table, image: node.link.image, leaders, sight })
   const doorbell = new Doorbell(board.words, board.doorbellBase(brokerId))
   const commands = new CommandTaker(node, newsPort)
   let highWatermarksAtMs = 0
@@ -50,6 +54,7 @@ function run(data: BrokerThreadData): void {
     busySteps = isBusy ? busySteps + 1 : 0
     if (isBusy && busySteps % stepsPerNews !== 0) continue
     node.publishTally()
+    lags.maybeServe(systemClock.nowMs())
     const news = node.takeNews()
     if (news !== undefined) post({ type: 'news', news })
     const nowMs = systemClock.nowMs()

@@ -51,6 +51,13 @@ export const brokerCounters = [
   'alterPartitionRequests',
   'writes',
   'writeUs',
+  'acksExpired',
+  // As of now, not since the start:
+  'acksWaiting',
+  'leaderCount',
+  'underReplicated',
+  'underMinInSync',
+  'atMinInSync',
 ] as const
 
 export type BrokerCounter = (typeof brokerCounters)[number]

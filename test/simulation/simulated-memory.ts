@@ -7,6 +7,7 @@ import { limits } from '../../src/limits.ts'
 import { allocateAckRings } from '../../src/workers/ack-ring.ts'
 import { allocateBatchRing } from '../../src/workers/batch-ring.ts'
 import type { ClusterMemory } from '../../src/workers/cluster-memory.ts'
+import { allocateLagTables } from '../../src/workers/lag-table.ts'
 import { allocateProgressBoard } from '../../src/workers/progress-board-layout.ts'
 import { cacheLineWords } from '../../src/workers/shared-words.ts'
 
@@ -51,6 +52,7 @@ function keptFor(brokers: number, partitionsMax: number): Kept {
       board: allocateProgressBoard(shape, originMs),
       rings: Array.from({ length: brokers }, () => allocateBatchRing(limits.ringBytesMin)),
       acks: allocateAckRings(4, brokers, acksCapacity),
+      lags: allocateLagTables(brokers),
     }
     const buffers = buffersOf(memory)
     found = { memory, buffers, pristine: buffers.map((each) => new Int32Array(each).slice()) }

@@ -30,6 +30,7 @@ import type { BrokerNews } from '../../src/workers/broker-news.ts'
 import { BrokerNode } from '../../src/workers/broker-node.ts'
 import { type Channel, localChannel } from '../../src/workers/channel.ts'
 import type { ClusterMemory } from '../../src/workers/cluster-memory.ts'
+import { allocateLagTables } from '../../src/workers/lag-table.ts'
 import { brokerState, ProgressBoard } from '../../src/workers/progress-board.ts'
 import { allocateProgressBoard } from '../../src/workers/progress-board-layout.ts'
 import { MemoryMetadataLog } from '../replication/controller/memory-metadata-log.ts'
@@ -96,6 +97,7 @@ export class WorkerBrokers {
       board: allocateProgressBoard(shape, this.clock.nowMs()),
       rings: Array.from({ length: brokers }, () => allocateBatchRing(this.config['ring.bytes'])),
       acks: allocateAckRings(limits.producersMax, brokers, ackCapacity),
+      lags: allocateLagTables(brokers),
     }
     this.board = new ProgressBoard(this.memory.board)
     this.controller = new Controller({
