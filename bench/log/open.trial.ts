@@ -50,7 +50,7 @@ export async function openManyTrial({ full }: TrialOptions): Promise<Finding[]> 
       )
       writeMany(more)
       directories.push(...more)
-      findings.push(...openMany(directories, full ? 3 : 2))
+      findings.push(...openMany(directories, count > 10_000 ? 1 : 2))
     }
     return findings
   } finally {

@@ -80,6 +80,24 @@ describe('a roll', () => {
     expect(log.recoveryPoint).toBe(log.endPosition.segmentBase)
   })
 
+  it('makes the name of a history of epochs last that was replaced since', () => {
+    const { disk, syncs, background, log } = world()
+    roll(log, 1)
+    log.flush()
+    log.truncateTo(log.endPosition.segmentBase)
+    appendBatches(log, 1, 2, 7)
+    background.step()
+    syncs.finish()
+    background.step()
+    const { recoveryPoint, logEndOffset } = log
+    expect(recoveryPoint).toBe(logEndOffset)
+    log.close()
+    // After a clean end nobody looks at the batches again.
+    disk.crash(random, 'none')
+    const reopened = openLog({ directory, fs: disk, cleanShutdown: true, recoveryPoint })
+    expect(reopened.leaderEpochs.latest).toBe(7)
+  })
+
   it('of a log that syncs each append leaves nothing to do', () => {
     const { syncs, background, log } = world({ flush: { kind: 'batch' } })
     roll(log, 3)
