@@ -4,19 +4,21 @@ import {
   baseOffsetAt,
   checkBatchFraming,
   hasProducerIdAt,
+  isControlAt,
   leaderEpochAt,
   nextOffsetAt,
   sizeInBytesAt,
 } from './batch-header.ts'
-import type { BatchRun } from './batch-memory.ts'
+import type { BatchMemory, BatchRun } from './batch-memory.ts'
 import type { LogConfig } from './log-config.ts'
 import type { AppendOutcomes } from './producers/append-outcomes.ts'
+import { RecordCursor } from './record-reader.ts'
 
 /**
  * Leader's door: offsets and epochs are not set yet.
  *
  * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
- *   FENCED_LEADER_EPOCH
+ *   FENCED_LEADER_EPOCH, INVALID_RECORD where a compacted log would get a record without a key
  */
 export function checkLeaderRun(
   run: BatchRun,
@@ -41,36 +43,55 @@ export function checkLeaderRun(
         `a batch of ${size} bytes: allowed by max.message.bytes are ${config.maxMessageBytes}`,
       )
     }
+    if (config.compacts && lacksKey(memory, positions[at])) {
+      throw new TidemarkError(
+        'INVALID_RECORD',
+        `batch ${at} of the run: in a compacted log every record needs a key`,
+      )
+    }
   }
 }
 
+/** Whether offsets may be missing between batches: a leader that has compacted lacks some. */
+export type OffsetGaps = 'none' | 'allowed'
+
 /**
- * Follower's door: every batch must begin where the log, or the batch before, ends, and epochs must
- * not go back.
+ * Follower's door: every batch must begin where the log, or the batch before, ends, or above where
+ * gaps are allowed.
  *
- * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_LIST_TOO_LARGE, OFFSET_OUT_OF_RANGE,
- *   FENCED_LEADER_EPOCH
+ * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_LIST_TOO_LARGE, OFFSET_OUT_OF_RANGE
  */
 export function checkReplicatedRun(
   run: BatchRun,
   config: LogConfig,
   logEndOffset: number,
-  latestEpoch: number,
+  gaps: OffsetGaps,
 ): void {
   const { memory, positions, count } = run
   let expectedOffset = logEndOffset
-  let epoch = latestEpoch
   for (let at = 0; at < count; at += 1) {
     checkFraming(run, at, config)
-    const position = positions[at]
-    const baseOffset = baseOffsetAt(memory, position)
-    if (baseOffset !== expectedOffset) {
+    const baseOffset = baseOffsetAt(memory, positions[at])
+    if (baseOffset < expectedOffset || (baseOffset > expectedOffset && gaps === 'none')) {
       throw new TidemarkError(
         'OFFSET_OUT_OF_RANGE',
         `a replicated batch begins at ${baseOffset}, expected is ${expectedOffset}`,
       )
     }
-    const leaderEpoch = leaderEpochAt(memory, position)
+    expectedOffset = nextOffsetAt(memory, positions[at])
+  }
+}
+
+/**
+ * Follower's door: epochs are there, and don't go back.
+ *
+ * @throws {TidemarkError} FENCED_LEADER_EPOCH
+ */
+export function checkReplicatedEpochs(run: BatchRun, latestEpoch: number): void {
+  const { memory, positions, count } = run
+  let epoch = latestEpoch
+  for (let at = 0; at < count; at += 1) {
+    const leaderEpoch = leaderEpochAt(memory, positions[at])
     if (leaderEpoch < 0 || leaderEpoch < epoch) {
       throw new TidemarkError(
         'FENCED_LEADER_EPOCH',
@@ -78,8 +99,15 @@ export function checkReplicatedRun(
       )
     }
     epoch = leaderEpoch
-    expectedOffset = nextOffsetAt(memory, position)
   }
+}
+
+/** Whether a compaction wouldn't know what the record is about; nobody asks that of a marker. */
+export function lacksKey(memory: BatchMemory, position: number): boolean {
+  if (isControlAt(memory, position)) return false
+  const cursor = new RecordCursor(memory, position)
+  while (cursor.next()) if (cursor.place.keyLength < 0) return true
+  return false
 }
 
 /**

@@ -63,6 +63,8 @@ export class AsyncSegmentReader {
 
   async #do(request: ReadRequest): Promise<number> {
     if (request.kind === 'list') {
+      // A file that it has open may have been replaced by a compacted one of that name.
+      await this.close()
       const names = await orWhenAbsent(readdir(this.directory), [])
       request.bases = segmentBases(names)
       return 0

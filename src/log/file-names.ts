@@ -23,8 +23,6 @@ export const segmentSuffixes = [...companionSuffixes, logSuffix] as const
 export const deletedSuffix = '.deleted'
 /** What a compaction is writing. */
 export const cleanedSuffix = '.cleaned'
-/** Left by an operation that didn't end: removed at load. */
-export const abandonedSuffixes: readonly string[] = [deletedSuffix, cleanedSuffix]
 /** Complete, and about to replace others. */
 export const swapSuffix = '.swap'
 

@@ -23,6 +23,8 @@ export {
 } from './batch-header.ts'
 export { batchOverheadBytes } from './batch-layout.ts'
 export { type BatchMemory, type BatchRun, batchMemory } from './batch-memory.ts'
+export { Cleaner } from './compaction/cleaner.ts'
+export type { CleanerJob, CleanerResult } from './compaction/cleaner-job.ts'
 export { type FileSystem, type OpenMode, realFileSystem } from './file-system.ts'
 export {
   type EpochEnd,

@@ -19,7 +19,7 @@ import type { LogConfig } from './log-config.ts'
 import { OpenFiles } from './open-files.ts'
 import { LogProducers } from './producers/log-producers.ts'
 import { Segment } from './segment.ts'
-import { dropBelow, findSegments, floorSegmentIndex } from './segment-files.ts'
+import { dropBelow, dropSuperseded, findSegments, floorSegmentIndex } from './segment-files.ts'
 import { scanSegment } from './segment-scan.ts'
 import { storageError } from './storage-error.ts'
 
@@ -78,6 +78,7 @@ class Recovery {
     this.#files = files
     this.#segments = findSegments(files, directory, 0)
     dropBelow(this.#segments, options.logStartOffset)
+    dropSuperseded(files, this.#segments)
     this.#epochs = openEpochs(directory, files)
     const expirationMs = options.config.producerIdExpirationMs
     this.#producers = new LogProducers({ fs: files.fs, directory, expirationMs })

@@ -11,9 +11,16 @@
  */
 import type { Clock } from '../clock.ts'
 import type { TidemarkError } from '../errors.ts'
-import { arePlain, checkLeaderRun, checkReplicatedRun } from './append-doors.ts'
+import {
+  arePlain,
+  checkLeaderRun,
+  checkReplicatedEpochs,
+  checkReplicatedRun,
+  type OffsetGaps,
+} from './append-doors.ts'
 import type { BackgroundFlush, SyncOutcome, SyncRequest } from './background-flush.ts'
 import type { BatchMemory, BatchRun } from './batch-memory.ts'
+import { LogCompaction } from './compaction/log-compaction.ts'
 import type { EpochEnd, LeaderEpochs } from './leader-epochs.ts'
 import type { LogConfig } from './log-config.ts'
 import { LogFlush } from './log-flush.ts'
@@ -41,6 +48,7 @@ export class PartitionLog {
   /** Files of dropped segments; without an owner's they are emptied with the next opening only. */
   readonly doomed: DoomedFiles
   readonly producers: LogProducers
+  readonly compaction: LogCompaction
   readonly #clock: Clock
   readonly #files: OpenFiles
   readonly #ownsFiles: boolean
@@ -72,12 +80,12 @@ export class PartitionLog {
     this.#flush = new LogFlush({ ...opened, config: options.config, nowMs })
     this.#background = options.backgroundFlush
     this.#groupCommit = options.groupCommit === true
+    this.compaction = new LogCompaction(this, this.#row, this.#life, this.#background)
   }
 
   /**
    * Opens a partition's directory, or makes it. Without a clean shutdown the log is recovered
    * first.
-   *
    * @throws {TidemarkError} INVALID_CONFIG, INCONSISTENT_TOPIC_ID, CORRUPT_FILE,
    *   KAFKA_STORAGE_ERROR
    */
@@ -125,7 +133,6 @@ export class PartitionLog {
    *
    * A run with batches of producers needs `outcomes`: they are judged one by one, and duplicates
    * and refused ones left out.
-   *
    * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_TOO_LARGE, RECORD_LIST_TOO_LARGE,
    *   FENCED_LEADER_EPOCH for an epoch below the log's latest, INVALID_ARGUMENT,
    *   KAFKA_STORAGE_ERROR
@@ -141,7 +148,6 @@ export class PartitionLog {
   /**
    * Ends a producer's transaction, as its coordinator, and returns the offset of the marker. A
    * transaction without a record here may be ended as well.
-   *
    * @throws {TidemarkError} INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED,
    *   FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR
    */
@@ -156,14 +162,14 @@ export class PartitionLog {
 
   /**
    * Follower's door: writes batches as a leader stamped them. If one doesn't begin where the log or
-   * the batch before it ends, or epochs go back, nothing is written.
-   *
+   * the batch before it ends (or above, see `gaps`), or epochs go back, nothing is written.
    * @throws {TidemarkError} CORRUPT_MESSAGE, RECORD_LIST_TOO_LARGE, OFFSET_OUT_OF_RANGE,
    *   FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR
    */
-  appendReplicated(run: BatchRun): void {
+  appendReplicated(run: BatchRun, gaps: OffsetGaps = 'none'): void {
     this.#life.assertWritable()
-    checkReplicatedRun(run, this.config, this.#tail.logEndOffset, this.leaderEpochs.latest)
+    checkReplicatedRun(run, this.config, this.#tail.logEndOffset, gaps)
+    checkReplicatedEpochs(run, this.leaderEpochs.latest)
     this.#write(run)
   }
 
@@ -171,7 +177,6 @@ export class PartitionLog {
    * Copies whole batches to `target`, the first being the one that holds `offset`, and returns
    * their bytes: at most `maxBytes`, unless the first batch alone is larger. 0: nothing whole lies
    * between `offset` and `endOffset` (exclusive).
-   *
    * @throws {TidemarkError} OFFSET_OUT_OF_RANGE outside log start and log end; RECORD_TOO_LARGE
    *   when the first batch doesn't fit in the target; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
@@ -195,7 +200,6 @@ export class PartitionLog {
   /**
    * First readable record that is not older than `timestampMs` (milliseconds since 1970); undefined
    * when all are older.
-   *
    * @throws {TidemarkError} INVALID_ARGUMENT; CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
   offsetForTimestamp(timestampMs: number): TimestampOffset | undefined {
@@ -205,7 +209,6 @@ export class PartitionLog {
 
   /**
    * First readable record with the newest timestamp of all (KIP-734); undefined when none has one.
-   *
    * @throws {TidemarkError} CORRUPT_MESSAGE; KAFKA_STORAGE_ERROR
    */
   maxTimestampOffset(): TimestampOffset | undefined {
@@ -232,7 +235,6 @@ export class PartitionLog {
    * to again, or a crash could leave bytes below it that never were on disk; after an opening that
    * found the log shorter than its checkpoint likewise. The checkpoint of the log start must not
    * stay above the log's end.
-   *
    * @throws {TidemarkError} INVALID_ARGUMENT for a negative offset; KAFKA_STORAGE_ERROR
    */
   truncateTo(offset: number): boolean {
@@ -280,7 +282,6 @@ export class PartitionLog {
   /**
    * Drops the oldest segments by log start, size and age, and raises the log start to the first
    * that is left; `dropExpired` says how. Returns how many went; their files are `doomed`.
-   *
    * @throws {TidemarkError} KAFKA_STORAGE_ERROR; then the log takes no more appends.
    */
   deleteOldSegments(now: RetentionNow): number {

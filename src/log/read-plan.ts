@@ -172,8 +172,9 @@ export class ReadPlan {
       while (available - at >= batchOverheadBytes) {
         if (checkBatchFraming(this.#scratch, at, available - at) !== undefined) return implausible
         // Led here by an index, and already past the offset: the index is wrong.
-        if (position + at === from && from > 0 && baseOffsetAt(this.#scratch, at) > offset) {
-          return implausible
+        if (position + at === from && from > 0) {
+          const first = baseOffsetAt(this.#scratch, at)
+          if (first > offset || first < base) return implausible
         }
         if (lastOffsetAt(this.#scratch, at) >= offset) return position + at
         at += sizeInBytesAt(this.#scratch, at)

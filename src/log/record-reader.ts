@@ -36,6 +36,10 @@ export interface RecordPlace {
   valueLength: number
   headersPosition: number
   headerCount: number
+  /** Where what follows the offset begins: key, value and headers, with their lengths. */
+  payloadPosition: number
+  /** Exclusive. */
+  endPosition: number
 }
 
 /**
@@ -159,6 +163,7 @@ function readPlace(
   }
   place.offset = batch.baseOffset + offsetDelta
   place.timestampMs = batch.appendTimeMs ?? batch.baseTimestampMs + timestampDelta
+  place.payloadPosition = cursor.position
   place.keyLength = readLength(cursor, 'key')
   place.keyPosition = cursor.skip(Math.max(0, place.keyLength))
   place.valueLength = readLength(cursor, 'value')
@@ -173,6 +178,7 @@ function readPlace(
     cursor.skip(Math.max(0, readLength(cursor, 'header value')))
   }
   assertAtEnd(cursor)
+  place.endPosition = cursor.position
   cursor.end = outerEnd
   return offsetDelta
 }
@@ -200,6 +206,8 @@ function emptyPlace(bytes: Uint8Array): RecordPlace {
     valueLength: -1,
     headersPosition: 0,
     headerCount: 0,
+    payloadPosition: 0,
+    endPosition: 0,
   }
 }
 

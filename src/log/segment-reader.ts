@@ -102,6 +102,8 @@ export class SegmentReader {
   #do(request: ReadRequest): number {
     const { fs } = this.#files
     if (request.kind === 'list') {
+      // A file that it has open may have been replaced by a compacted one of that name.
+      this.close()
       request.bases = segmentBases(fs.list(this.directory) ?? [])
       return 0
     }

@@ -5,6 +5,8 @@
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { BatchRun } from './batch-memory.ts'
+import type { CleanedGroup } from './compaction/cleaner-job.ts'
+import { swapIn } from './compaction/swap-in.ts'
 import type { LogConfig } from './log-config.ts'
 import type { OpenFiles } from './open-files.ts'
 import { ReadPlan, type ReadRange, type ReadRequest, runNow, segmentGone } from './read-plan.ts'
@@ -41,6 +43,16 @@ export class SegmentRow {
   #cutDirty = false
   /** A segment was completed since the last plan. */
   #hasRolled = false
+  /**
+   * Bases of segments whose data is in another one now. Their files go once the disk knows that
+   * one by its name.
+   */
+  #replaced: number[] = []
+  /** So many of those the plan under way covers. */
+  #plannedReplaced = 0
+  /** Of the segments' contents: what was planned for another is not done. */
+  generation = 0
+  #lowestCut = Number.POSITIVE_INFINITY
   /** What is being synced elsewhere; until that has ended a sync of ours covers it too. */
   #plan: SyncPlan | undefined = undefined
   /** Made at the first read: most logs of a follower are never read by their owner. */
@@ -145,6 +157,8 @@ export class SegmentRow {
    */
   truncateTo(offset: number, isOnDisk: boolean): number {
     this.#readPlan = undefined
+    this.#settleReplaced()
+    this.#noteCut(offset)
     this.#removeFrom(floorSegmentIndex(this.#segments, offset) + 1, isOnDisk)
     this.#active = this.#segments.at(-1)!
     this.#cutDirty = true
@@ -157,6 +171,8 @@ export class SegmentRow {
   restartAt(offset: number, isOnDisk = true): void {
     const { files, directory, clock } = this.#options
     this.#readPlan = undefined
+    this.#settleReplaced()
+    this.#noteCut(0)
     this.#removeFrom(0, isOnDisk)
     // As when a truncation is followed by a roll.
     files.fs.syncDirectory(directory)
@@ -178,6 +194,7 @@ export class SegmentRow {
     for (const directory of this.#unsyncedDirectories()) fs.syncDirectory(directory)
     this.#forgetDirectories()
     this.#firstDirty = false
+    this.#doomReplaced(this.#replaced.length)
   }
 
   /**
@@ -186,7 +203,7 @@ export class SegmentRow {
    */
   get wantsPlan(): boolean {
     if (this.#plan !== undefined) return false
-    if (this.#hasRolled || this.#cutDirty) return true
+    if (this.#hasRolled || this.#cutDirty || this.#replaced.length > 0) return true
     return this.#firstDirty && 2 * this.#active.sizeBytes > this.#options.config.segmentBytes
   }
 
@@ -209,6 +226,7 @@ export class SegmentRow {
     const files = segments.flatMap(({ segment }) => segment.unsyncedFiles())
     const endOffset = withActive ? dataEndOffset : this.#active.baseOffset
     this.#forgetDirectories()
+    this.#plannedReplaced = this.#replaced.length
     this.#plan = { segments, files, directories, endOffset, hasCut }
     return this.#plan
   }
@@ -223,7 +241,9 @@ export class SegmentRow {
       return
     }
     for (const { segment, sizeBytes } of plan.segments) segment.markSynced(sizeBytes)
-    if (plan.directories.length > 0) this.#firstDirty = false
+    if (plan.directories.length === 0) return
+    this.#firstDirty = false
+    this.#doomReplaced(this.#plannedReplaced)
   }
 
   has(segment: Segment): boolean {
@@ -244,6 +264,7 @@ export class SegmentRow {
     const { files, directory, clock, config, doomed } = this.#options
     const dueMs = clock.nowMs() + config.fileDeleteDelayMs
     this.#readPlan = undefined
+    this.#settleReplaced()
     for (let left = count; left > 0; left -= 1) {
       const isUnsynced = this.#directoryDirty || this.#plan !== undefined
       if (this.#segments[1].baseOffset > writtenStart && isUnsynced) {
@@ -256,6 +277,58 @@ export class SegmentRow {
       this.#directoryDirty = true
     }
     this.#sumSealedBytes()
+  }
+
+  /**
+   * Puts a compacted segment in the place of those it was made of. False: they are not all here any
+   * more. The old data may still be read by others, and where it goes on they find in the new.
+   */
+  replace({ baseOffsets, sizeBytes }: CleanedGroup): boolean {
+    const { files, directory, clock } = this.#options
+    const [baseOffset, ...others] = baseOffsets
+    const first = floorSegmentIndex(this.#segments, baseOffset)
+    const old = this.#segments.slice(Math.max(0, first), first + baseOffsets.length)
+    const areHere = baseOffsets.every((base, at) => old[at]?.baseOffset === base)
+    if (!areHere || old.includes(this.#active)) return false
+    for (const segment of old) segment.closeFile()
+    swapIn(files.fs, directory, baseOffset)
+    const place = { baseOffset, sizeBytes, createdMs: clock.nowMs() }
+    this.#segments.splice(first, old.length, new Segment(files, directory, place))
+    this.#replaced.push(...others)
+    this.#directoryDirty = true
+    this.#readPlan = undefined
+    this.generation += 1
+    this.#sumSealedBytes()
+    return true
+  }
+
+  /** Lowest offset that the log was cut to since the last call; infinity: it wasn't. */
+  takeLowestCut(): number {
+    const offset = this.#lowestCut
+    this.#lowestCut = Number.POSITIVE_INFINITY
+    return offset
+  }
+
+  #noteCut(offset: number): void {
+    this.generation += 1
+    this.#lowestCut = Math.min(this.#lowestCut, offset)
+  }
+
+  #settleReplaced(): void {
+    if (this.#replaced.length === 0) return
+    this.#options.files.fs.syncDirectory(this.#options.directory)
+    this.#doomReplaced(this.#replaced.length)
+  }
+
+  #doomReplaced(count: number): void {
+    const { files, directory, clock, config, doomed } = this.#options
+    if (count === 0 || this.#replaced.length === 0) return
+    const dueMs = clock.nowMs() + config.fileDeleteDelayMs
+    for (const base of this.#replaced.splice(0, count)) {
+      doomSegment(files.fs, directory, base, (path) => doomed.add(path, dueMs))
+    }
+    this.#plannedReplaced = 0
+    this.#directoryDirty = true
   }
 
   /**

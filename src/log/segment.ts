@@ -122,7 +122,7 @@ export class Segment {
     if (this.sizeBytes === 0) return false
     if (this.sizeBytes > config.segmentBytes - batchBytes) return true
     if (this.indexes.isFull(config)) return true
-    const firstMs = this.#readFirstTimestampMs()
+    const firstMs = this.firstTimestampMs()
     const timed = firstMs >= 0 && maxTimestampMs >= 0
     const waitedMs = timed ? maxTimestampMs - firstMs : clock.nowMs() - this.#createdMs
     return waitedMs > maxSegmentMs(config, this.#directory, this.baseOffset)
@@ -314,6 +314,15 @@ export class Segment {
     return this.#files.fs.modifiedMs(this.file.path) ?? this.#createdMs
   }
 
+  /** Newest of its first batch; -1: unknown. */
+  firstTimestampMs(): number {
+    if (!Number.isNaN(this.#firstTimestampMs)) return this.#firstTimestampMs
+    const { bytes } = headerScratch
+    const read = this.#files.fs.read(this.fd, bytes, 0, bytes.length, 0)
+    this.#firstTimestampMs = read < bytes.length ? -1 : maxTimestampAt(headerScratch, 0)
+    return this.#firstTimestampMs
+  }
+
   closeFile(): void {
     this.#files.close(this.file)
     this.#forgetSealed()
@@ -378,14 +387,6 @@ export class Segment {
     } finally {
       fs.close(fd)
     }
-  }
-
-  #readFirstTimestampMs(): number {
-    if (!Number.isNaN(this.#firstTimestampMs)) return this.#firstTimestampMs
-    const { bytes } = headerScratch
-    const read = this.#files.fs.read(this.fd, bytes, 0, bytes.length, 0)
-    this.#firstTimestampMs = read < bytes.length ? -1 : maxTimestampAt(headerScratch, 0)
-    return this.#firstTimestampMs
   }
 }
 

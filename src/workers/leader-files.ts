@@ -89,7 +89,8 @@ export class LeaderFiles {
   append(partition: PartitionIndex, leader: BrokerId): number {
     const { store, offsets, tally } = this.#parts
     this.#beginWithin(partition)
-    store.appendReplicated(partition, this.#run)
+    // What the leader has compacted is missing from its files.
+    store.appendReplicated(partition, this.#run, 'allowed')
     offsets.follow(partition, leader)
     let appended = 0
     for (let at = 0; at < this.#run.count; at++) {

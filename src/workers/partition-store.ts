@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import { type TopicConfig, topicConfigFromEntries } from '../config.ts'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
+import type { OffsetGaps } from '../log/append-doors.ts'
 import { BackgroundFlush, type Flushable, type SyncPort } from '../log/background-flush.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
@@ -192,15 +193,15 @@ export class PartitionStore {
   }
 
   /** Follower's append, from ring or disk: the log, then the end offset's word. */
-  appendReplicated(partition: PartitionIndex, run: BatchRun): void {
-    this.writeReplicated(partition, run)
+  appendReplicated(partition: PartitionIndex, run: BatchRun, gaps: OffsetGaps = 'none'): void {
+    this.writeReplicated(partition, run, gaps)
     this.publishReplicated(partition)
   }
 
   /** The first half; when all of a round are written the others follow. */
-  writeReplicated(partition: PartitionIndex, run: BatchRun): void {
+  writeReplicated(partition: PartitionIndex, run: BatchRun, gaps: OffsetGaps = 'none'): void {
     const startedMs = performance.now()
-    this.log(partition).appendReplicated(run)
+    this.log(partition).appendReplicated(run, gaps)
     this.replicatedWrites.tookUs += (performance.now() - startedMs) * 1_000
     this.replicatedWrites.count += 1
   }

@@ -10,6 +10,7 @@
 import { errorNumber, isTidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { limits } from '../limits.ts'
+import { lacksKey } from '../log/append-doors.ts'
 import {
   baseOffsetAt,
   checkBatch,
@@ -17,6 +18,7 @@ import {
   recordCountAt,
   sizeInBytesAt,
 } from '../log/batch-header.ts'
+import type { BatchMemory } from '../log/batch-memory.ts'
 import { clientBatchFault } from '../log/producers/producer-rules.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { Acknowledger } from './acknowledger.ts'
@@ -122,7 +124,8 @@ export class RingIntake {
     if (refused !== 0) return refused
     if (checkBatch(ring.memory, at, batchBytes) !== undefined) return corrupt
     if (sizeInBytesAt(ring.memory, at) !== batchBytes) return corrupt
-    return clientBatchFault(ring.memory, at) === undefined ? 0 : invalidRecord
+    if (clientBatchFault(ring.memory, at) !== undefined) return invalidRecord
+    return store.log(partition).config.compacts ? keysRefusal(ring.memory, at) : 0
   }
 
   #appendGroup(group: number): void {
@@ -241,5 +244,15 @@ export class RingIntake {
     if (headers[header + frame.acks] === 0) return
     const slot = headers[header + frame.producerSlot]!
     this.#parts.acknowledger.acknowledge(slot, headers[header + frame.ticket]!, error, -1)
+  }
+}
+
+/** Of a batch for a compacted log, before it is with others in a group. */
+function keysRefusal(memory: BatchMemory, position: number): number {
+  try {
+    return lacksKey(memory, position) ? invalidRecord : 0
+  } catch (error) {
+    if (isTidemarkError(error)) return error.number
+    throw error
   }
 }

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { batchMemory } from '../../src/log/batch-memory.ts'
+import { segmentPath } from '../../src/log/file-names.ts'
 import { readLeaderEpochs } from '../../src/log/leader-epochs.ts'
 import { recoverLog } from '../../src/log/log-recovery.ts'
 import type { PartitionLog } from '../../src/log/partition-log.ts'
@@ -279,15 +280,44 @@ describe('conformance 100: what an interrupted operation left', () => {
     expect(names).toContain('notes.txt')
   })
 
-  it('of a compaction is not opened over', () => {
+  it('of a compaction, not whole, is not opened over', () => {
     const { directory } = crashedLog(4)
     fs.writeFileSync(path.join(directory, '00000000000000000000.log.swap'), 'x')
     expect(() => openLog({ directory })).toThrow(
       expect.objectContaining({
-        code: 'UNSUPPORTED_VERSION',
+        code: 'CORRUPT_FILE',
         message: expect.stringContaining('.log.swap'),
       }),
     )
+  })
+
+  it.each(['log', 'both', 'index'])('of a swap by Apache Kafka is completed; left: %s', (left) => {
+    const { directory, log, labels } = crashedLog(30)
+    log.close()
+    const [first, second, third] = basesIn(directory)
+    const at = (base: number, suffix: string) => segmentPath(directory, base, suffix)
+    // One segment with all that the first two hold, as a compaction that keeps everything makes.
+    const merged = Buffer.concat([first!, second!].map((base) => fs.readFileSync(at(base, '.log'))))
+    if (left !== 'index') fs.writeFileSync(at(first!, '.log.swap'), merged)
+    else {
+      fs.writeFileSync(at(first!, '.log'), merged)
+      for (const suffix of ['.log', '.index', '.timeindex']) fs.rmSync(at(second!, suffix))
+    }
+    if (left !== 'log') fs.writeFileSync(at(first!, '.index.swap'), '')
+    const again = openLog({ directory })
+    expect(labelsOf(again)).toEqual(labels)
+    expect(basesIn(directory).slice(0, 2)).toEqual([first, third])
+    expect(fs.readdirSync(directory).filter((name) => name.endsWith('.swap'))).toEqual([])
+  })
+
+  it('of a swap that belongs to one under work is taken back', () => {
+    const { directory, log, labels } = crashedLog(30)
+    log.close()
+    const [, second] = basesIn(directory)
+    fs.writeFileSync(segmentPath(directory, 0, '.log.cleaned'), '')
+    fs.copyFileSync(segmentPath(directory, 0, '.log'), segmentPath(directory, second!, '.log.swap'))
+    const again = openLog({ directory })
+    expect(labelsOf(again)).toEqual(labels)
   })
 })
 

@@ -73,7 +73,7 @@ export function appendToTransactionIndex(
 ): void {
   const path = segmentPath(directory, baseOffset, transactionIndexSuffix)
   const end = fs.sizeOf(path)
-  const bytes = encodeEntries(transactions)
+  const bytes = encodeTransactionIndex(transactions)
   const fd = fs.open(path, end === undefined ? 'create' : 'update')
   try {
     writeWhole(fs, fd, bytes, 0, bytes.length, end ?? 0)
@@ -134,7 +134,7 @@ export function collectAbortedTransactions(
   return found
 }
 
-function encodeEntries(transactions: readonly AbortedTransaction[]): Uint8Array {
+export function encodeTransactionIndex(transactions: readonly AbortedTransaction[]): Uint8Array {
   const bytes = new Uint8Array(transactions.length * transactionIndexEntryBytes)
   const view = new DataView(bytes.buffer)
   for (const [index, transaction] of transactions.entries()) {
