@@ -43,6 +43,9 @@ export const limits = {
   scanFirstReadBytes: 16 * KiB,
   scanChunkBytes: 64 * KiB,
 
+  /** For the keys while a log alone is compacted; Kafka: `log.cleaner.dedupe.buffer.size`. */
+  compactionMapBytes: 128 * MiB,
+
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 2 * MiB,
   followerRoundBytesMax: 2 * MiB,

@@ -44,6 +44,9 @@ export type { LogOptions } from './log-opening.ts'
 export type {
   AppendOptions,
   AppendResult,
+  CompactionProgress,
+  CompactionSummary,
+  CompactOptions,
   FollowOptions,
   Isolation,
   LogDescription,

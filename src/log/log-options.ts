@@ -85,6 +85,27 @@ export interface FollowOptions {
   readonly signal?: AbortSignal
 }
 
+export interface CompactOptions {
+  /** Gives up; the log stays as it was, and the call throws the signal's reason. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: CompactionProgress) => void
+}
+
+export interface CompactionProgress {
+  /** Gone through so far. The log is gone through twice: `doneBytes` ends near twice the total. */
+  readonly doneBytes: number
+  readonly totalBytes: number
+}
+
+export interface CompactionSummary {
+  /** Segments that others took the place of. */
+  readonly segments: number
+  readonly bytesRead: number
+  readonly bytesWritten: number
+  readonly recordsRead: number
+  readonly recordsKept: number
+}
+
 export interface LogDescription {
   readonly directory: string
   /** First offset that can be read. */

@@ -11,12 +11,13 @@ import type { Clock } from '../clock.ts'
 import { type StandaloneConfig, type StandaloneConfigInput, standaloneConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
 import { BatchReading } from './batch-reading.ts'
-import type { FileSystem } from './file-system.ts'
 import { GroupCommit } from './group-commit.ts'
 import { AppendWaiters, follow } from './log-follow.ts'
 import {
   type AppendOptions,
   type AppendResult,
+  type CompactionSummary,
+  type CompactOptions,
   checkFromOffset,
   checkIsolation,
   checkToOffset,
@@ -36,29 +37,23 @@ import {
   visibleEnd,
 } from './log-records.ts'
 import { LogTimers } from './log-timers.ts'
+import { LogUpkeep } from './log-upkeep.ts'
 import type { PartitionLog } from './partition-log.ts'
 import { readyBatches } from './ready-batches.ts'
 import type { LogRecord } from './record.ts'
 import { RecordBatches } from './record-batches.ts'
 import type { RecordInput } from './record-input.ts'
-import { removeFiles } from './retention/doomed-files.ts'
 import { type OpenedStandalone, openStandalone } from './standalone-opening.ts'
-import type { StandaloneState } from './standalone-state.ts'
 import type { TimestampOffset } from './timestamp-lookup.ts'
-
-/** Kafka: `log.flush.offset.checkpoint.interval.ms`. */
-const checkpointIntervalMs = 60_000
 
 export class Log {
   readonly directory: string
   readonly config: StandaloneConfig
   readonly #log: PartitionLog
-  readonly #state: StandaloneState
+  readonly #upkeep: LogUpkeep
   readonly #clock: Clock
-  readonly #fs: FileSystem
   readonly #timers: LogTimers
   readonly #commit: GroupCommit
-  #stateWrittenMs: number
   readonly #batches = new RecordBatches()
   readonly #batchBytes: number
   readonly #waiters = new AppendWaiters()
@@ -69,16 +64,14 @@ export class Log {
     this.directory = opened.directory
     this.config = opened.config
     this.#log = opened.log
-    this.#state = opened.state
+    this.#upkeep = new LogUpkeep(opened)
     this.#clock = opened.clock
-    this.#fs = opened.fs
     this.#source = { log: opened.log, truncations: 0 }
     this.#batchBytes = Math.min(
       opened.config['batch.size'],
       opened.config['max.message.bytes'],
       opened.config['segment.bytes'],
     )
-    this.#stateWrittenMs = opened.clock.nowMs()
     this.#commit = new GroupCommit(opened.log, opened.syncFile)
     this.#timers = new LogTimers(opened.log.config, {
       dropExpired: () => this.deleteOldSegments(),
@@ -264,7 +257,7 @@ export class Log {
     const cut = this.#log.truncateTo(offset)
     this.#source.truncations += 1
     this.#waiters.wake()
-    this.#writeState(undefined)
+    this.#upkeep.checkpoint()
     return cut
   }
 
@@ -278,7 +271,7 @@ export class Log {
   deleteRecordsBefore(offset: number): number {
     this.#assertOpen()
     const start = this.#log.deleteRecordsBefore(offset, this.logEndOffset)
-    this.#writeState(undefined)
+    this.#upkeep.checkpoint()
     return start
   }
 
@@ -292,13 +285,22 @@ export class Log {
    */
   deleteOldSegments(): number {
     this.#assertOpen()
-    const nowMs = this.#clock.nowMs()
-    // The new start is on disk before a file goes: then a crash leaves no hole that counts.
-    const dropped = this.#dropBelow(nowMs)
-    this.#writeState(undefined)
-    const more = this.#dropBelow(nowMs)
-    removeFiles(this.#fs, this.#log.doomed.takeDue(nowMs))
-    return dropped + more
+    return this.#upkeep.deleteOldSegments()
+  }
+
+  /**
+   * Of each key only the latest record stays (`cleanup.policy` compact), in segments that are no
+   * longer written to. Appends and reads go on meanwhile.
+   *
+   * @throws {TidemarkError} INVALID_CONFIG with another policy, CORRUPT_MESSAGE,
+   *   KAFKA_STORAGE_ERROR, BROKER_CLOSED; the signal's reason. The log is as it was then.
+   */
+  async compact(options: CompactOptions = {}): Promise<CompactionSummary> {
+    await this.flush()
+    const summary = await this.#upkeep.compact(options, () => this.#assertWritable())
+    await this.flush()
+    this.#upkeep.checkpoint()
+    return summary
   }
 
   /**
@@ -310,8 +312,7 @@ export class Log {
   async flush(): Promise<void> {
     this.#assertWritable()
     await this.#commit.flush()
-    if (this.#clock.nowMs() - this.#stateWrittenMs < checkpointIntervalMs) return
-    if (!this.#closed) this.#writeState(undefined)
+    if (!this.#closed) this.#upkeep.checkpointIfDue()
   }
 
   /**
@@ -327,12 +328,8 @@ export class Log {
     this.#timers.stop()
     await this.#commit.drain()
     try {
-      const hadFailed = this.#log.failure !== undefined
-      this.#log.close()
-      if (!hadFailed) this.#writeState(this.#log.logEndOffset)
-      removeFiles(this.#fs, this.#log.doomed.takeDue(Number.POSITIVE_INFINITY))
+      this.#upkeep.close()
     } finally {
-      this.#state.release()
       this.#waiters.wake()
     }
   }
@@ -360,12 +357,6 @@ export class Log {
     }
   }
 
-  #dropBelow(nowMs: number): number {
-    const { logStartOffset } = this.#state.offsets
-    const highWatermark = this.logEndOffset
-    return this.#log.deleteOldSegments({ nowMs, highWatermark, writtenLogStart: logStartOffset })
-  }
-
   #firstOffset({ fromOffset, fromTimestamp }: ReadOptions, otherwise: number): number {
     this.#assertOpen()
     if (fromTimestamp === undefined) return checkFromOffset(fromOffset ?? otherwise, this)
@@ -376,12 +367,6 @@ export class Log {
       'INVALID_ARGUMENT',
       'fromOffset and fromTimestamp: one of them, not both',
     )
-  }
-
-  #writeState(cleanEndOffset: number | undefined): void {
-    const { recoveryPoint, logStartOffset } = this.#log
-    this.#state.write({ recoveryPoint, logStartOffset, cleanEndOffset })
-    this.#stateWrittenMs = this.#clock.nowMs()
   }
 
   #assertOpen(): void {

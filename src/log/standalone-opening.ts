@@ -7,7 +7,7 @@ import { type FileSystem, realFileSystem } from './file-system.ts'
 import { logConfigOf } from './log-config.ts'
 import type { OpenLogOptions } from './log-options.ts'
 import { PartitionLog } from './partition-log.ts'
-import { StandaloneState } from './standalone-state.ts'
+import { type StandaloneOffsets, StandaloneState } from './standalone-state.ts'
 import { parsePartitionDirectoryName } from './topic-name.ts'
 
 export interface OpenedStandalone {
@@ -31,14 +31,24 @@ export function openStandalone(
   const state = StandaloneState.claim(fs, directory)
   try {
     const log = openLog(directory, config, state, { ...options, fs, clock })
-    const { recoveryPoint, logStartOffset } = log
-    state.write({ recoveryPoint, logStartOffset, cleanEndOffset: undefined })
+    log.compaction.cleanedOffset = state.offsets.cleanedOffset
+    state.write(offsetsOf(log, undefined))
     const syncFile = options.syncFile ?? syncOneOf(fs)
     return { directory, config, log, state, clock, fs, syncFile }
   } catch (cause) {
     state.release()
     throw cause
   }
+}
+
+/** What the next owner should know. */
+export function offsetsOf(
+  log: PartitionLog,
+  cleanEndOffset: number | undefined,
+): StandaloneOffsets {
+  const { recoveryPoint, logStartOffset } = log
+  const { cleanedOffset } = log.compaction
+  return { recoveryPoint, logStartOffset, cleanEndOffset, cleanedOffset }
 }
 
 type Systems = OpenLogOptions & Required<Pick<OpenLogOptions, 'fs' | 'clock'>>
@@ -61,7 +71,7 @@ function openLog(
   }
   if (cleanEndOffset === undefined) return PartitionLog.open({ ...known, cleanShutdown: false })
   // Before anything is written: a mark that came back after a crash would vouch for torn files.
-  state.write({ recoveryPoint, logStartOffset, cleanEndOffset: undefined })
+  state.write({ ...state.offsets, cleanEndOffset: undefined })
   const log = PartitionLog.open({ ...known, cleanShutdown: true })
   if (log.logEndOffset === cleanEndOffset) return log
   // Somebody else, a broker perhaps, has written since, and nobody knows how that ended.

@@ -25,6 +25,8 @@ export interface StandaloneOffsets {
    * Whoever finds another end there knows that somebody else has written meanwhile.
    */
   readonly cleanEndOffset: number | undefined
+  /** All below has been compacted; undefined: nothing has. */
+  readonly cleanedOffset: number | undefined
 }
 
 /** Entries of the file, by the field that each holds. */
@@ -32,12 +34,14 @@ const entryNames = {
   recoveryPoint: 'recovery-point',
   logStartOffset: 'log-start-offset',
   cleanEndOffset: 'clean-end-offset',
+  cleanedOffset: 'cleaned-offset',
 } as const
 
 const unknownOffsets: StandaloneOffsets = {
   recoveryPoint: 0,
   logStartOffset: 0,
   cleanEndOffset: undefined,
+  cleanedOffset: undefined,
 }
 
 export class StandaloneState {
@@ -84,11 +88,8 @@ export class StandaloneState {
 
   /** Writes down what has changed, and waits for the disk. */
   write(offsets: StandaloneOffsets): void {
-    const { recoveryPoint, logStartOffset, cleanEndOffset } = this.#offsets
-    const isSame =
-      offsets.recoveryPoint === recoveryPoint &&
-      offsets.logStartOffset === logStartOffset &&
-      offsets.cleanEndOffset === cleanEndOffset
+    const fields = Object.keys(entryNames) as (keyof StandaloneOffsets)[]
+    const isSame = fields.every((field) => offsets[field] === this.#offsets[field])
     if (isSame) return
     const entries = Object.entries(entryNames).flatMap(([field, name]) => {
       const offset = offsets[field as keyof StandaloneOffsets]
