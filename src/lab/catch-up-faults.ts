@@ -29,9 +29,8 @@ export class CatchUpFaults {
   /** What is going on, in words. */
   get title(): string {
     if (this.#active.size === 0) return 'between two faults'
-    return Array.from(this.#active, (fault) => `broker ${fault.broker} ${faultWords(fault)}`).join(
-      ', ',
-    )
+    const who = Array.from(this.#active, ({ broker, kind }) => `broker ${broker} (${kind})`)
+    return `outage of ${who.join(', ')}`
   }
 
   /**

@@ -65,7 +65,7 @@ export function faultWords({ kind, ...details }: Pick<Fault, 'kind' | keyof Faul
     case 'throttle':
       return `throttled to ${formatRate(throttleBytesPerSec ?? 0)}`
     case 'wipe':
-      return 'killed, and its disk wiped'
+      return 'stripped of its disk'
     case 'isolate':
       return `cut off from ${isolationWords(isolation)}`
     case 'slow-disk':

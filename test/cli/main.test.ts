@@ -38,6 +38,8 @@ describe('tidemark catch-up --json', () => {
   it.each([
     ['a frozen follower', ['--fault', 'pause']],
     ['a killed follower', ['--fault', 'kill']],
+    ['a follower that lost its disk', ['--fault', 'wipe']],
+    ['a follower cut off from its leader', ['--fault', 'isolate', '--isolate-from', 'leader']],
     ['a throttled follower', ['--fault', 'throttle', '--throttle', '50KB/s']],
     ['spread leaders', ['--leaders', 'spread']],
     ['records of a Kafka segment', ['--input', kafkaSegment]],
@@ -53,6 +55,34 @@ describe('tidemark catch-up --json', () => {
     }
     expect(result.backlogRecords).toBeGreaterThan(0)
     expect(fs.readdirSync(home)).toEqual([])
+  })
+
+  it('a leader that dies: others lead, and producers go on by themselves', async () => {
+    const args = ['--fault', 'kill', '--follower', 'leader', '--session-timeout', '300ms']
+    const study = [...smallStudy, '--json', '--no-report', ...args, '--outage', '1500ms']
+    const result = expectConverged(await tidemark(study, temporaryDirectory()))
+    const { partitions, electedAfterMs, acknowledgedAfterMs } = result.failover!
+    expect(partitions).toBe(result.scenario.partitions)
+    // Within a second of the session's end, with a busy machine's slack.
+    expect(electedAfterMs.max).toBeLessThan(300 + 1_000 + 500)
+    expect(acknowledgedAfterMs!.min).toBeGreaterThanOrEqual(electedAfterMs.min)
+    expect(result.scenario.follower).toBe(1)
+  })
+
+  it('several faults, one after another', async () => {
+    const args = ['--fault-at', '500ms:kill:2:400ms,1s:pause:3:400ms', '--follower', '3']
+    const result = expectConverged(
+      await tidemark([...smallStudy, '--json', '--no-report', ...args], temporaryDirectory()),
+    )
+    const steps = result.timeline.filter(({ actor }) => actor === 'harness').map(({ step }) => step)
+    expect(steps).toEqual(
+      expect.arrayContaining([
+        'broker killed without warning',
+        'end of kill',
+        'broker paused',
+        'end of pause',
+      ]),
+    )
   })
 
   it('lines of a text, and a report beside them', async () => {
@@ -97,7 +127,11 @@ describe('bad input is one line and exit code 2', () => {
     ['catch-up --partitions many', /--partitions many/],
     ['catch-up --replication-factor 4', /--replication-factor 4: .*--brokers 3/],
     ['catch-up --min-insync 4', /--min-insync 4: .*--replication-factor 3/],
-    ['catch-up --fault wipe', /--fault wipe: .*later release/],
+    ['catch-up --fault melt', /--fault melt: must be pause, kill, throttle/],
+    [
+      'catch-up --fault-at 1s:kill:1,1s:kill:2,1s:kill:3',
+      /--fault-at 1s:kill:1,1s:kill:2,1s:kill:3: .*one must stay/,
+    ],
     ['catch-up --rate', /--rate: needs a value/],
     ['catch-up --no-report --input nothing', /--input nothing: there is no such file/],
     ['catch-up --no-report --input empty', /--input empty: is empty/],

@@ -1,5 +1,5 @@
 /** A run in words: the same sentences for the report's head and the terminal. */
-import { faultWords } from '../faults.ts'
+import { endsTheThread, faultWords } from '../faults.ts'
 import type { CatchUpResult, CatchUpScenario, FlushPolicy, ThroughputScenario } from '../result.ts'
 import {
   formatBytes,
@@ -66,7 +66,9 @@ export function faultsOf(result: CatchUpResult): string[] {
 
 export function storyOf(result: CatchUpResult): string {
   const { scenario, evictedAfterMs, backlogBytes, catchUpMs } = result
-  const what = `was ${faultWords(mainFault(scenario))} for ${formatDuration(scenario.outageMs)}`
+  const fault = mainFault(scenario)
+  const stayed = endsTheThread(fault) ? ' and stayed away' : ''
+  const what = `was ${faultWords(fault)}${stayed} for ${formatDuration(scenario.outageMs)}`
   const others = scenario.faults.length - 1
   const more = others === 0 ? '' : ` and ${plural(others, 'other fault')} came with it`
   const start = `${roleOf(result)} ${scenario.follower} ${what} under load${more}.`
