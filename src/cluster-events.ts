@@ -6,6 +6,7 @@ import type { InvariantViolation } from './replication/invariants/board-invarian
 import type { ReplicationEvent } from './replication/replication-event.ts'
 import type { BrokerNews } from './workers/broker-news.ts'
 import type { CatchUpNote, CatchUpRead } from './workers/catch-up.ts'
+import type { Truncation } from './workers/partition-store.ts'
 import type { RecoveryProgress } from './workers/recovery-plan.ts'
 import type { RetentionNote } from './workers/retention-sweep.ts'
 
@@ -29,6 +30,8 @@ export type ClusterEvent =
    * that it is held back for the follower, or that it was dropped and the follower starts over.
    */
   | { readonly type: 'retention'; readonly brokerId: BrokerId; readonly note: RetentionNote }
+  /** A broker cut off the end of a log: its leader's history is another one (KIP-101). */
+  | ({ readonly type: 'truncated'; readonly brokerId: BrokerId } & Truncation)
   /** A partition's log failed on a broker. */
   | {
       readonly type: 'partitionFailed'
@@ -63,6 +66,7 @@ export function eventsOf(id: BrokerId, news: BrokerNews): ClusterEvent[] {
   }
   for (const note of news.retentionNotes) events.push({ type: 'retention', brokerId: id, note })
   for (const note of news.catchUpNotes) events.push({ type: 'catchUpNote', brokerId: id, note })
+  for (const each of news.truncations) events.push({ type: 'truncated', brokerId: id, ...each })
   for (const { partition, code, message } of news.failures) {
     events.push({ type: 'partitionFailed', brokerId: id, partition, code, message })
   }

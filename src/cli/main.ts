@@ -5,6 +5,7 @@ import { defineCatchUpCommand } from './catch-up-command.ts'
 import { errorLine, exitCodeOfError, exitCodes, throwUsageErrors } from './exit.ts'
 import { defineLogCommand } from './log-command.ts'
 import { defineThroughputCommand } from './throughput-command.ts'
+import { defineWalkthroughCommand } from './walkthrough-command.ts'
 
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   }
   throwUsageErrors(defineCatchUpCommand(program.command('catch-up'), setExitCode))
   throwUsageErrors(defineThroughputCommand(program.command('throughput'), setExitCode))
+  throwUsageErrors(defineWalkthroughCommand(program.command('walkthrough'), setExitCode))
   throwUsageErrors(defineLogCommand(program.command('log'), setExitCode))
   try {
     await program.parseAsync()

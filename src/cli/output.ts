@@ -161,7 +161,7 @@ function alignTable(rows: readonly Row[]): string[] {
   })
 }
 
-function wrap(text: string, width: number): string[] {
+export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ')) {

@@ -69,6 +69,9 @@ export class CatchUpEvents {
       case 'catchUpNote':
         this.#groups.addNote(event.brokerId, event.note)
         break
+      case 'truncated':
+        this.#groups.addTruncation(event)
+        break
       case 'failed':
       case 'partitionFailed':
       case 'invariantViolated':

@@ -2,6 +2,7 @@
  * EventGroups: a timeline in which like events close together are one line, with the spread of the
  * numbers they stood on. Who decided, on what, how it travelled.
  */
+import type { ClusterEvent } from '../cluster-events.ts'
 import type { BrokerId } from '../ids.ts'
 import type { ControllerEvent } from '../replication/controller/controller-events.ts'
 import type { LagCause } from '../replication/isr-cause.ts'
@@ -178,6 +179,14 @@ export class EventGroups {
     }[kind]
     this.#join('leader', step, `${leader} ${follower}`, atMs, 1, {}, () => {
       return `broker ${follower} has yet to copy what expires at leader ${leader}`
+    })
+  }
+
+  addTruncation(event: Extract<ClusterEvent, { type: 'truncated' }>): void {
+    const { atMs, brokerId, fromOffset, toOffset } = event
+    const numbers = { records: fromOffset - toOffset }
+    this.#join('follower', 'cut what diverged', `${brokerId}`, atMs, 1, numbers, (all) => {
+      return `broker ${brokerId} cut ${span(all, 'records')} records that its leader doesn't have`
     })
   }
 

@@ -11,6 +11,12 @@ import type { PartitionStore } from './partition-store.ts'
 import { brokerState, type ProgressBoard, readerState } from './progress-board.ts'
 import type { BrokerCounter } from './progress-board-layout.ts'
 
+const endedStates: ReadonlySet<number> = new Set([
+  brokerState.dead,
+  brokerState.stopped,
+  brokerState.diskFailed,
+])
+
 interface Noted {
   atMs: number
   diskReads: number
@@ -58,8 +64,8 @@ export class BoardSight implements FollowerSight {
     const throttle = board.throttleBytesPerSec(follower)
     const catchUp = isReadingFiles ? board.catchUpBytesPerSec(follower) : 0
     return {
-      isThreadEnded: state === brokerState.dead || state === brokerState.stopped,
-      isLogFailed: false,
+      isThreadEnded: endedStates.has(state),
+      isLogFailed: state === brokerState.diskFailed,
       throttleBytesPerSec:
         throttle > 0 && catchUp > 0 ? Math.min(throttle, catchUp) : throttle + catchUp,
       isReadingFiles,

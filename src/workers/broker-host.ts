@@ -302,7 +302,8 @@ export class BrokerHost {
       this.#board.forceReaderDetached(brokerId, other)
     }
     this.#board.forgetPartitions(brokerId)
-    this.#board.setState(brokerId, brokerState.dead)
+    const isDisk = this.#diskFailure !== undefined
+    this.#board.setState(brokerId, isDisk ? brokerState.diskFailed : brokerState.dead)
     if (!this.#isExpectedToEnd) this.#onUnexpectedEnd()
   }
 

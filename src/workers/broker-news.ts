@@ -3,7 +3,7 @@ import type { PartitionIndex } from '../ids.ts'
 import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUp, CatchUpNote, CatchUpRead } from './catch-up.ts'
-import type { PartitionStore } from './partition-store.ts'
+import type { PartitionStore, Truncation } from './partition-store.ts'
 import type { RetentionNote, RetentionSweep } from './retention-sweep.ts'
 
 export interface BrokerNews {
@@ -13,6 +13,7 @@ export interface BrokerNews {
   readonly retentionNotes: RetentionNote[]
   /** Files that nobody needs any more. */
   readonly doomedFiles: string[]
+  readonly truncations: Truncation[]
   readonly failures: {
     readonly partition: PartitionIndex
     readonly code: string
@@ -35,7 +36,8 @@ export function takeBrokerNews(
   const failures = store.takeFailures().map(({ partition, error }) => {
     return { partition, code: error.code, message: error.message }
   })
-  const followed = { events, catchUpReads, catchUpNotes }
+  const truncations = store.takeTruncations()
+  const followed = { events, catchUpReads, catchUpNotes, truncations }
   const news = { ...followed, retentionNotes, doomedFiles, failures }
   return Object.values(news).every(({ length }) => length === 0) ? undefined : news
 }

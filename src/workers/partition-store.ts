@@ -59,6 +59,15 @@ export interface PartitionFailure {
 /** Of some milliseconds each: a disk that takes longer than that is not closed cleanly. */
 const drainTriesMax = 10_000
 
+/** A log's end that another history took the place of. */
+export interface Truncation {
+  readonly atMs: number
+  readonly partition: PartitionIndex
+  /** Where the log ended, and where it was cut. */
+  readonly fromOffset: number
+  readonly toOffset: number
+}
+
 export function partitionName(topic: string, partition: number): string {
   return `${topic}-${partition}`
 }
@@ -73,6 +82,7 @@ export class PartitionStore {
   /** The few, or none: nobody else's log is looked at by the clock. */
   readonly #flushedByTime: PartitionLog[] = []
   readonly #failures: PartitionFailure[] = []
+  readonly #truncations: Truncation[] = []
   /** Appends as a follower, and what they took: a slow disk shows here. */
   readonly replicatedWrites = { count: 0, tookUs: 0 }
   #diskFailure: TidemarkError | undefined
@@ -257,7 +267,11 @@ export class PartitionStore {
   truncateTo(partition: PartitionIndex, offset: number): void {
     const { board, brokerId } = this.#parts
     const log = this.log(partition)
+    const fromOffset = log.logEndOffset
     log.truncateTo(offset)
+    const toOffset = log.logEndOffset
+    const atMs = this.#parts.clock.nowMs()
+    if (toOffset < fromOffset) this.#truncations.push({ atMs, partition, fromOffset, toOffset })
     this.#afterCut(partition)
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     this.setHighWatermark(partition, Math.min(this.highWatermark(partition), log.logEndOffset))
@@ -316,6 +330,10 @@ export class PartitionStore {
 
   takeFailures(): PartitionFailure[] {
     return this.#failures.splice(0)
+  }
+
+  takeTruncations(): Truncation[] {
+    return this.#truncations.length === 0 ? this.#truncations : this.#truncations.splice(0)
   }
 
   *all(): Generator<[PartitionIndex, StoredPartition]> {

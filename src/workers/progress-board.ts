@@ -26,7 +26,15 @@ import { cacheLineWords, loadShared, storeShared } from './shared-words.ts'
 
 /** `abandon`: stop without flushing, for data that nobody will open again. */
 export const brokerControl = { run: 0, pause: 1, stop: 2, abandon: 3 } as const
-export const brokerState = { dead: 0, starting: 1, running: 2, paused: 3, stopped: 4 } as const
+/** `diskFailed`: it ended itself, because its disk did. */
+export const brokerState = {
+  dead: 0,
+  starting: 1,
+  running: 2,
+  paused: 3,
+  stopped: 4,
+  diskFailed: 5,
+} as const
 export const readerState = { detached: 0, idle: 1, reading: 2, attachRequested: 3 } as const
 
 /** One thread's view of the board. Broker ids are from 1 to `shape.brokers`. */

@@ -33,6 +33,8 @@ it('D1 (KAFKA-6361): a tail of an epoch that the leader never had goes as a whol
   cluster.converge()
   expectSameLogs(cluster)
   expect(logValues(cluster, 2)[5]).toBe('epoch 0, offset 5')
+  const cuts = cluster.news.flatMap(({ truncations }) => truncations)
+  expect(cuts).toMatchObject([{ partition: 0, fromOffset: 12, toOffset: 5 }])
 })
 
 it('D1 (KAFKA-6361): the epoch that the leader names is unknown to the follower: one lower', () => {

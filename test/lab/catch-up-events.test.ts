@@ -161,6 +161,16 @@ describe('the timeline', () => {
     ])
   })
 
+  it('tells of logs that were cut, with how much', () => {
+    const cut = (partition: number, records: number): ClusterEvent => ({
+      ...{ type: 'truncated', brokerId: brokerId(3), partition: partitionIndex(partition) },
+      ...{ atMs: 11_000, fromOffset: 100 + records, toOffset: 100 },
+    })
+    const [line] = eventsOf(cut(0, 5), cut(1, 9)).timeline(beginMs)
+    expect(line).toMatchObject({ actor: 'follower', partitions: 2 })
+    expect(line!.detail).toContain('broker 3 cut 5 to 9 records')
+  })
+
   it('tells refusals with their error, and what the controller did', () => {
     const rejected = replication('rejected', 0, 11_000, {
       proposal: 'shrink',

@@ -54,7 +54,9 @@ describe('what a leader sees of a follower', () => {
       board.setState(follower, state)
       return sight.look(follower, 1).isThreadEnded
     })
-    expect(ended.map(([name]) => name)).toEqual(['dead', 'stopped'])
+    expect(ended.map(([name]) => name)).toEqual(['dead', 'stopped', 'diskFailed'])
+    board.setState(follower, brokerState.diskFailed)
+    expect(sight.look(follower, 1).isLogFailed).toBe(true)
   })
 
   it('are bytes by the mean record, never more than the log has', () => {
