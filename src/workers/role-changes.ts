@@ -22,7 +22,7 @@ import type { ProgressBoard } from './progress-board.ts'
 
 const changesPerStepMax = 64
 /** Each writes or reads a small file: when the disk is slow, fewer fit in a step. */
-const stepMsMax = 5
+const stepMsMax = 10
 
 export interface RoleChangesParts {
   readonly brokerId: BrokerId
