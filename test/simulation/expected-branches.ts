@@ -46,7 +46,6 @@ const branches = [
   'controller crashed',
   'acks=-1 NONE',
   'acks=-1 NOT_ENOUGH_REPLICAS',
-  'acks=-1 NOT_ENOUGH_REPLICAS_AFTER_APPEND',
   'acks=-1 NOT_LEADER_OR_FOLLOWER',
   'acks=-1 REQUEST_TIMED_OUT',
   'acks=-1 NETWORK_EXCEPTION',

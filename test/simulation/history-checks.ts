@@ -9,9 +9,11 @@ import type { AlterPartitionRequest } from '../../src/replication/messages.ts'
 import type { PartitionRegistration } from '../../src/replication/registration.ts'
 import { BatchRing } from '../../src/workers/batch-ring.ts'
 import { readerState } from '../../src/workers/progress-board.ts'
+import { tooFewCopies } from './invariants/acknowledged-on-enough.ts'
 import { CommittedKept } from './invariants/committed-kept.ts'
 import { ringReaderFault } from './invariants/ring-reader-within.ts'
 import { staleProposalThatCounted } from './invariants/stale-proposal.ts'
+import { uncleanFault } from './invariants/unclean-if-allowed.ts'
 import { type LogContents, partitionDirectory, readContents } from './log-contents.ts'
 import type { SimulatedBroker } from './simulated-broker.ts'
 import type { Acknowledged } from './simulated-clients.ts'
@@ -53,7 +55,14 @@ export class HistoryChecks {
     this.tell('epochs-grow', index, epochsThatDidNotGrow(before, after))
     if (leader < 1 || leader === before.leader) return
     const holders = [...before.inSyncReplicas, ...before.eligibleLeaderReplicas]
-    if (!holders.includes(leader)) this.#forgiven.add(index)
+    if (holders.includes(leader)) return
+    this.#forgiven.add(index)
+    this.tell('unclean-if-allowed', index, uncleanFault(before, after, this.#allowsUnclean(after)))
+  }
+
+  #allowsUnclean({ topic }: PartitionRegistration): boolean {
+    const { image } = this.#cluster.controller
+    return image.topicConfig(topic, 'unclean.leader.election.enable') === 'true'
   }
 
   /** A new life that lost data, and is all that is left of the in-sync replicas. */
@@ -89,7 +98,19 @@ export class HistoryChecks {
   }
 
   promised({ partition, leader, baseOffset, count, crc }: Acknowledged): void {
+    const registration = this.#cluster.registration(partition)
+    if (registration !== undefined) {
+      const minInSync = this.#minInSync(registration)
+      const words = this.#cluster.board
+      const detail = tooFewCopies(registration, words, baseOffset + count, minInSync)
+      this.tell('acknowledged-on-enough', partition, detail)
+    }
     this.keep(partition, leader, { baseOffset, endOffset: baseOffset + count, contents: crc })
+  }
+
+  #minInSync({ topic }: PartitionRegistration): number {
+    const { image } = this.#cluster.controller
+    return Number(image.topicConfig(topic, 'min.insync.replicas') ?? 1)
   }
 
   /** A batch that the leader showed to be committed. */

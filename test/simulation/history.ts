@@ -6,6 +6,7 @@
  */
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import type { InvariantViolation } from '../../src/replication/invariants/board-invariants.ts'
+import { noteTallies } from './broker-tallies.ts'
 import { Coverage } from './coverage.ts'
 import { randomFault } from './fault-actions.ts'
 import { checkAtRest } from './final-checks.ts'
@@ -89,6 +90,8 @@ class History {
     if (this.#checks.violation === undefined) {
       checkAtRest(this.#cluster, this.#clients, this.#checks)
     }
+    const { board, brokers, coverage } = this.#cluster
+    noteTallies(board, brokers, coverage)
     return { step: steps, violation: this.#checks.violation, faulty: this.#faulty }
   }
 

@@ -3,7 +3,8 @@ import type { ControllerEvent } from '../../src/replication/controller/controlle
 import type { BrokerNews } from '../../src/workers/broker-news.ts'
 import type { Coverage } from './coverage.ts'
 
-export function noteNews(coverage: Coverage, news: BrokerNews): void {
+export function noteNews(coverage: Coverage, news: BrokerNews | undefined): void {
+  if (news === undefined) return
   for (const event of news.events) {
     coverage.count(`leader: ${event.type}`)
     if (event.type === 'rejected') coverage.count(`leader: rejected, ${event.outcome}`)

@@ -108,7 +108,7 @@ function assignmentOf(random: SeededRandom, brokers: number): number[] {
 function topicConfigOf(random: SeededRandom): Record<string, string> {
   const configs: Record<string, string> = {
     'min.insync.replicas': String(1 + random.nextBelow(2)),
-    'segment.bytes': String(16 * 1024),
+    'segment.bytes': String(pick([16 * 1024, 1024 * 1024], random)),
   }
   if (random.nextBelow(4) === 0) configs['unclean.leader.election.enable'] = 'true'
   if (random.nextBelow(3) === 0) configs['segment.ms'] = '60'

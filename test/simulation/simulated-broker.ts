@@ -66,6 +66,11 @@ export class SimulatedBroker {
     this.#ring = new BatchRing(options.memory.rings[options.id - 1])
   }
 
+  /** Number of its lives so far. */
+  get incarnation(): number {
+    return this.#lives
+  }
+
   get directory(): string {
     return brokerDirectory(this.id)
   }

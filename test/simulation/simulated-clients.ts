@@ -62,7 +62,7 @@ export class SimulatedClients {
   produce(random: SeededRandom, partitions: number, bigBatches: number): void {
     const row = random.nextBelow(this.#producers.length)
     const partition = partitionIndex(random.nextBelow(partitions))
-    const valueBytes = random.next() < bigBatches ? 1_000 + random.nextBelow(5_000) : 0
+    const valueBytes = random.next() < bigBatches ? 1_000 + random.nextBelow(15_000) : 0
     const acks = [-1, -1, -1, 1, 0][random.nextBelow(5)]
     const timeoutMs = 20 + random.nextBelow(400)
     this.send(row, partition, { count: 1 + random.nextBelow(3), valueBytes, acks, timeoutMs })

@@ -7,12 +7,17 @@ import { ManualClock } from '../../src/clock.ts'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
 import type { SeededRandom } from '../../src/lab/statistics-random.ts'
 import type { Controller } from '../../src/replication/controller/controller.ts'
-import type { AlterPartitionRequest, ControllerResponse } from '../../src/replication/messages.ts'
+import type {
+  AlterPartitionRequest,
+  ControllerRequest,
+  ControllerResponse,
+} from '../../src/replication/messages.ts'
 import { leaderNone, type PartitionRegistration } from '../../src/replication/registration.ts'
 import type { ClusterMemory } from '../../src/workers/cluster-memory.ts'
 import { ProgressBoard } from '../../src/workers/progress-board.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
+import { Truncations } from './broker-tallies.ts'
 import type { Coverage } from './coverage.ts'
 import { noteControllerEvents, noteNews } from './noted-events.ts'
 import type { Scenario } from './scenario.ts'
@@ -55,6 +60,9 @@ export class SimulatedCluster {
   readonly #registrations: PartitionRegistration[] = []
   readonly #brokerEpochs: number[] = []
   readonly #running = new Set<Actor>()
+  /** Of brokers that died: what they had sent may still arrive. */
+  #ghosts: SimulatedLink[] = []
+  readonly #truncations: Truncations
   #committedEnd = 0
   #connections = supervisorConnection
 
@@ -73,6 +81,7 @@ export class SimulatedCluster {
     this.weather = { latencyMsMax, lossOfHeartbeat, duplication }
     this.memory = freshMemory(brokers, config['partitions.max'], ringStart)
     this.board = new ProgressBoard(this.memory.board)
+    this.#truncations = new Truncations(this.board, coverage)
     this.disk.makeDirectory(controllerDirectory)
     this.controller = new SimulatedController({
       machine: new FaultyFileSystem(this.disk, random),
@@ -127,7 +136,8 @@ export class SimulatedCluster {
       this.#settle(broker, undefined)
       return 1
     }
-    this.#noteNews(broker)
+    noteNews(this.coverage, life.node.takeNews())
+    this.#truncations.note(broker, this.partitions)
     if (life.node.failure !== undefined) this.#bury(broker)
     return work
   }
@@ -259,12 +269,6 @@ export class SimulatedCluster {
     return broker
   }
 
-  #noteNews(broker: SimulatedBroker): void {
-    const news = broker.life?.node.takeNews()
-    if (news === undefined) return
-    noteNews(this.coverage, news)
-  }
-
   /** One that stopped itself: the controller is told at once. */
   #bury(broker: SimulatedBroker): void {
     const { node } = broker.life!
@@ -290,7 +294,10 @@ export class SimulatedCluster {
   }
 
   #settle(broker: SimulatedBroker, how: string | undefined): void {
-    const { connection } = broker.life!.link
+    const { link, node } = broker.life!
+    const { connection } = link
+    this.#ghosts.push(link)
+    node.publishTally()
     this.coverage.count(how ?? 'killed inside a step')
     broker.settleEnd()
     this.controller.controller?.connectionClosed(connection)
@@ -300,8 +307,7 @@ export class SimulatedCluster {
 
   /** All that waits, before anybody is fenced for silence. */
   #receiveAll(): number {
-    const controller = this.controller.controller!
-    let taken = 0
+    let taken = this.#receiveFromGhosts()
     for (const { life } of this.brokers) {
       if (life === undefined) continue
       const { link } = life
@@ -311,14 +317,33 @@ export class SimulatedCluster {
         request = link.toController.receive()
       ) {
         taken++
-        const proposal = request.type === 'alterPartition' ? request : undefined
-        const before = proposal === undefined ? [] : this.#registrationsOf(proposal)
-        controller.handle(link.connection, request)
-        if (proposal !== undefined) this.#observer.proposed(proposal, before)
-        this.#noteCommitted()
+        this.#handle(link, request)
       }
     }
     return taken
+  }
+
+  /** Not their registrations: a connection carries none after its broker has died. */
+  #receiveFromGhosts(): number {
+    let taken = 0
+    for (const link of this.#ghosts) {
+      const request = link.toController.receive()
+      if (request === undefined) continue
+      taken++
+      if (request.type === 'alterPartition' || request.type === 'brokerHeartbeat') {
+        this.#handle(link, request)
+      }
+    }
+    this.#ghosts = this.#ghosts.filter((link) => !link.toController.isEmpty)
+    return taken
+  }
+
+  #handle(link: SimulatedLink, request: ControllerRequest): void {
+    const proposal = request.type === 'alterPartition' ? request : undefined
+    const before = proposal === undefined ? [] : this.#registrationsOf(proposal)
+    this.controller.controller!.handle(link.connection, request)
+    if (proposal !== undefined) this.#observer.proposed(proposal, before)
+    this.#noteCommitted()
   }
 
   #registrationsOf(request: AlterPartitionRequest): PartitionRegistration[] {

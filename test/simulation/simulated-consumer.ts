@@ -15,7 +15,7 @@ import type { HistoryChecks } from './history-checks.ts'
 import { partitionDirectory } from './log-contents.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
 
-const readBytes = 16 * 1024
+const readBytes = 64 * 1024
 
 export class SimulatedConsumer {
   readonly #cluster: SimulatedCluster

@@ -11,7 +11,7 @@ import { CompactWriter } from './compact-writer.ts'
 import { decodeMetadataRecord, encodeMetadataRecord } from './metadata-record-codec.ts'
 import type { MetadataRecord } from './metadata-records.ts'
 
-const memoryBytesInitial = 1024 * 1024
+const memoryBytesInitial = 64 * 1024
 
 export class MetadataBatches {
   readonly #encoder = new BatchEncoder()
