@@ -26,7 +26,7 @@ export interface RandomLog {
   readonly truncatedCount: number
 }
 
-type Random = (below: number) => number
+export type Random = (below: number) => number
 
 interface Writing {
   readonly random: Random
@@ -172,13 +172,13 @@ function randomRecord(random: Random, nowMs: number): ProduceRecord {
   }
 }
 
-function randomText(random: Random, length: number): Uint8Array {
+export function randomText(random: Random, length: number): Buffer {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789 :,[]'
   return Buffer.from(Array.from({ length }, () => letters[random(letters.length)]).join(''))
 }
 
 /** Mulberry32. */
-function randomNumbers(seed: number): Random {
+export function randomNumbers(seed: number): Random {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) | 0

@@ -93,15 +93,18 @@ export class BatchRewriter {
     return 'fewer'
   }
 
-  /** The batch without any record, kept for its offsets and its producer's sequence numbers. */
-  empty(source: BatchMemory, position: number): void {
+  /**
+   * The batch without any record, kept for its offsets, or for its producer: then with its time,
+   * by which producers expire. Else it has none, so that no time index leads to it.
+   */
+  empty(source: BatchMemory, position: number, keepsTime: boolean): void {
     this.#clear()
     this.#begin(source, position, batchOverheadBytes)
     const attributes = attributesAt(source, position)
     this.#finish(batchOverheadBytes, {
       attributes: attributes & ~(attributeBit.codecMask | attributeBit.deleteHorizon),
       baseTimestampMs: -1,
-      maxTimestampMs: maxTimestampAt(source, position),
+      maxTimestampMs: keepsTime ? maxTimestampAt(source, position) : -1,
     })
   }
 

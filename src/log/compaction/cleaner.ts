@@ -246,8 +246,9 @@ export class Cleaner {
       return
     }
     if (rewrite === 'none') {
-      if (!mustStay && !this.#isLastOfProducer(memory, position)) return
-      this.#rewriter.empty(memory, position)
+      const isProducers = this.#isLastOfProducer(memory, position)
+      if (!mustStay && !isProducers) return
+      this.#rewriter.empty(memory, position, isProducers)
     }
     this.#recordsKept += recordCountAt(this.#rewriter.memory, 0)
     output.append(this.#rewriter.memory, 0)
