@@ -32,6 +32,7 @@ const checkpointFileNames = {
   recoveryPoint: 'recovery-point-offset-checkpoint',
   logStartOffset: 'log-start-offset-checkpoint',
   highWatermark: 'replication-offset-checkpoint',
+  cleanedOffset: 'cleaner-offset-checkpoint',
 } as const
 
 export type CheckpointKind = keyof typeof checkpointFileNames

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { ClusterConfig } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
+import { isTidemarkError, TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { brokerId as toBrokerId } from '../ids.ts'
 import { LogDirectory } from '../log/log-directory.ts'
@@ -15,6 +15,7 @@ import { BatchRing } from './batch-ring.ts'
 import { CommandSender } from './broker-commands.ts'
 import type { BrokerNews } from './broker-news.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
+import { CleaningService } from './cleaning-service.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import type { ControllerHost } from './controller-host.ts'
 import { serveSyncs } from './file-sync.ts'
@@ -50,6 +51,8 @@ export class BrokerHost {
   readonly #ring: BatchRing
   readonly #directory: LogDirectory
   readonly #checkpoints: CheckpointWriter
+  readonly #cleanedOffsets: CheckpointWriter
+  readonly #cleaning: CleaningService
   readonly #commands: CommandSender
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
@@ -70,7 +73,14 @@ export class BrokerHost {
     this.#ring = new BatchRing(memory.rings[brokerId - 1])
     const directory = directories[brokerId - 1]
     this.#directory = LogDirectory.open({ directory, clusterId, nodeId: brokerId })
-    this.#checkpoints = new CheckpointWriter(directory)
+    this.#checkpoints = new CheckpointWriter(directory, 'highWatermark')
+    this.#cleanedOffsets = new CheckpointWriter(directory, 'cleanedOffset')
+    const { tasks, config } = options
+    this.#cleaning = new CleaningService(
+      (task) => tasks.clean(task),
+      config['log.cleaner.io.max.bytes.per.second'],
+      () => this.#board.wakeBroker(brokerId),
+    )
     this.#commands = new CommandSender(this.#board, brokerId)
     this.#ring.close()
   }
@@ -95,6 +105,7 @@ export class BrokerHost {
 
   async start(): Promise<void> {
     if (this.#worker !== undefined) return
+    await this.#cleaning.end()
     await this.recover()
     await this.#reopenRing()
     this.#launch(this.#endedCleanly)
@@ -139,7 +150,7 @@ export class BrokerHost {
   /** The disk is lost: the thread ends if there is one, and the directory is empty afterwards. */
   async wipe(): Promise<void> {
     if (this.#worker !== undefined) await this.kill()
-    await this.#checkpoints.settle()
+    await this.#settle()
     this.#directory.wipe()
     this.#board.forgetLogs(this.brokerId)
   }
@@ -158,7 +169,7 @@ export class BrokerHost {
     this.#board.setControl(this.brokerId, control)
     this.#board.wakeBroker(this.brokerId)
     await this.#exited
-    await this.#checkpoints.settle()
+    await this.#settle()
     const stopped = this.#stopped
     if (stopped === undefined || !flush) return false
     this.#directory.writeCheckpoint('highWatermark', stopped.highWatermarks)
@@ -169,8 +180,13 @@ export class BrokerHost {
 
   /** Gives the directory back; call after `stop` or `kill`. */
   async close(isClean: boolean): Promise<void> {
-    await this.#checkpoints.settle()
+    await this.#settle()
     this.#directory.close(isClean ? this.#stopped?.brokerEpoch : undefined)
+  }
+
+  async #settle(): Promise<void> {
+    await this.#checkpoints.settle()
+    await this.#cleanedOffsets.settle()
   }
 
   async #recover(): Promise<void> {
@@ -200,6 +216,7 @@ export class BrokerHost {
     const { port, connection } = controller.connect(brokerId)
     const { port1, port2 } = new MessageChannel()
     const syncs = new MessageChannel()
+    const cleanings = new MessageChannel()
     const data: BrokerThreadData = {
       identity: {
         brokerId,
@@ -215,11 +232,13 @@ export class BrokerHost {
         recoveryPoint: this.#directory.readCheckpoint('recoveryPoint'),
         highWatermark: this.#directory.readCheckpoint('highWatermark'),
         logStartOffset: this.#directory.readCheckpoint('logStartOffset'),
+        ...this.#readCleanedOffsets(),
       },
       directories,
       controllerPort: port,
       newsPort: port2,
       syncPort: syncs.port2,
+      cleaningPort: cleanings.port2,
     }
     this.#connection = connection
     this.#stopped = undefined
@@ -232,12 +251,23 @@ export class BrokerHost {
     this.#board.setState(brokerId, brokerState.starting)
     const worker = new Worker(workerEntry(import.meta.url, `broker-thread${moduleSuffix}`), {
       workerData: data,
-      transferList: [port, port2, syncs.port2],
+      transferList: [port, port2, syncs.port2, cleanings.port2],
       name: `tidemark-broker-${brokerId}`,
     })
     this.#worker = worker
     serveSyncs(syncs.port1)
+    this.#cleaning.serve(cleanings.port1)
     this.#listen(worker, port1)
+  }
+
+  /** Written without waiting for the disk: a file that can't be read tells of nothing compacted. */
+  #readCleanedOffsets(): { cleanedOffset?: ReadonlyMap<string, number> } {
+    try {
+      return { cleanedOffset: this.#directory.readCheckpoint('cleanedOffset') }
+    } catch (error) {
+      if (isTidemarkError(error, 'CORRUPT_FILE')) return {}
+      throw error
+    }
   }
 
   #listen(worker: Worker, news: MessagePort): void {
@@ -252,7 +282,7 @@ export class BrokerHost {
         setImmediate(() => {
           news.close()
           this.#afterExit()
-          resolve()
+          void this.#cleaning.end().then(resolve)
         })
       })
     })
@@ -265,6 +295,9 @@ export class BrokerHost {
         // the next opening.
         for (const file of message.news.doomedFiles) rm(file, { force: true }).catch(() => {})
         this.#options.onNews(this.brokerId, message.news)
+        break
+      case 'cleanedOffsets':
+        this.#cleanedOffsets.write(message.entries)
         break
       case 'highWatermarks':
         this.#checkpoints.write(message.entries)

@@ -37,6 +37,7 @@ import { FaultWords } from './fault-words.ts'
 import { FollowedPartitions } from './followed-partitions.ts'
 import { FollowerSide } from './follower-side.ts'
 import { LazyBell } from './lazy-bell.ts'
+import { type CleaningPort, LogCleaning } from './log-cleaning.ts'
 import { PartitionStore, type StoredOffsets } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import { livingFollowers, RetentionSweep } from './retention-sweep.ts'
@@ -60,6 +61,8 @@ export interface BrokerNodeOptions {
   readonly fs?: FileSystem
   /** Syncs rolled segments in another thread. Without it they wait for a flush. */
   readonly syncPort?: SyncPort
+  /** Compacts logs in another thread. Without it they stay as they are. */
+  readonly cleaningPort?: CleaningPort
 }
 
 const detachCheckMs = 5
@@ -86,6 +89,7 @@ export class BrokerNode {
   readonly #followers: RingFollowers
   readonly #following: FollowerSide
   readonly #retention: RetentionSweep
+  readonly cleaning: LogCleaning
   readonly #roles: RoleChanges
   readonly #followersBell = new LazyBell()
   readonly #producersBell = new LazyBell()
@@ -157,6 +161,7 @@ export class BrokerNode {
     const { offsets, catchUp, report } = this.#following
     this.#logStartsAtMs = clock.nowMs() + config['log.flush.start.offset.checkpoint.interval.ms']
     this.#retention = this.#makeRetention()
+    this.cleaning = new LogCleaning({ ...options, store: this.store })
     this.#roles = new RoleChanges({
       ...shared,
       link: this.link,
@@ -230,7 +235,8 @@ export class BrokerNode {
   /** How long the thread may sleep when there is nothing to do. */
   idleMs(nowMs: number): number {
     if (this.#roles.hasWork) return 1
-    const dueAtMs = Math.min(this.link.dueAtMs, this.#isrCheckAtMs, this.#retention.dueAtMs)
+    const upkeepAtMs = Math.min(this.#retention.dueAtMs, this.cleaning.dueAtMs)
+    const dueAtMs = Math.min(this.link.dueAtMs, this.#isrCheckAtMs, upkeepAtMs)
     return Math.max(0, Math.min(this.#following.idleMs(nowMs), dueAtMs - nowMs))
   }
 
@@ -363,6 +369,7 @@ export class BrokerNode {
     const { leaders } = this
     const { config } = this.#options
     this.#retention.step(nowMs)
+    this.cleaning.step(nowMs)
     if (nowMs >= this.#logStartsAtMs) {
       this.#logStartsAtMs = nowMs + config['log.flush.start.offset.checkpoint.interval.ms']
       this.store.logStarts.write()

@@ -15,6 +15,7 @@ import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
 import { LagReporter } from './lag-reporter.ts'
 import { LagTable } from './lag-table.ts'
+import { MessageCleaning } from './log-cleaning.ts'
 import { PortSync } from './port-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
 import { slowFileSystem } from './slow-file-system.ts'
@@ -57,6 +58,8 @@ function run(data: BrokerThreadData): void {
     lags.maybeServe(systemClock.nowMs())
     const news = node.takeNews()
     if (news !== undefined) post({ type: 'news', news })
+    const cleaned = node.cleaning.takeCleanedOffsets()
+    if (cleaned !== undefined) post({ type: 'cleanedOffsets', entries: cleaned })
     const nowMs = systemClock.nowMs()
     if (nowMs >= highWatermarksAtMs) {
       highWatermarksAtMs = nowMs + config['replica.high.watermark.checkpoint.interval.ms']
@@ -73,6 +76,7 @@ function run(data: BrokerThreadData): void {
   controllerPort.close()
   newsPort.close()
   syncPort.close()
+  data.cleaningPort.close()
 }
 
 /** It counts for nothing before the metadata has come to its own registration. */
@@ -108,6 +112,7 @@ function buildNode(data: BrokerThreadData): BrokerNode {
       sleep: (ms) => Atomics.wait(sleeper, 0, 0, ms),
     }),
     syncPort: new PortSync(data.syncPort),
+    cleaningPort: new MessageCleaning(data.cleaningPort),
   })
 }
 

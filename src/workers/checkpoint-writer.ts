@@ -8,7 +8,7 @@
  * written durably.
  */
 import { rename, writeFile } from 'node:fs/promises'
-import { checkpointFilePath } from '../log/log-directory.ts'
+import { type CheckpointKind, checkpointFilePath } from '../log/log-directory.ts'
 import { offsetCheckpointText, type PartitionOffset } from '../log/offset-checkpoint.ts'
 
 export class CheckpointWriter {
@@ -17,8 +17,8 @@ export class CheckpointWriter {
   #writing: Promise<void> | undefined
   #failure: unknown
 
-  constructor(directory: string) {
-    this.#file = checkpointFilePath(directory, 'highWatermark')
+  constructor(directory: string, kind: CheckpointKind) {
+    this.#file = checkpointFilePath(directory, kind)
   }
 
   /** Error of the last write that failed, if any. */

@@ -30,6 +30,8 @@ export interface StoredOffsets {
   readonly recoveryPoint: ReadonlyMap<string, number>
   readonly highWatermark: ReadonlyMap<string, number>
   readonly logStartOffset: ReadonlyMap<string, number>
+  /** Up to where logs were compacted; absent: nobody knows of any. */
+  readonly cleanedOffset?: ReadonlyMap<string, number>
 }
 
 export interface PartitionStoreParts {
@@ -148,6 +150,7 @@ export class PartitionStore {
       ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
       ...(logStartOffset === undefined ? {} : { logStartOffset }),
     })
+    log.compaction.cleanedOffset = stored.cleanedOffset?.get(name)
     const opened = { topic, partition, log, config }
     this.#partitions[index] = opened
     if (config['flush.ms'] > 0) this.#flushedByTime.push(log)

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { TimestampOffset } from '../log/timestamp-lookup.ts'
+import type { CleaningOutcome, CleaningTask } from './cleaning-task.ts'
 import { measureLogs, planTasks, type RecoveryProgress } from './recovery-plan.ts'
 import type { RecoveryTask, RecoveryTaskResult } from './recovery-task.ts'
 import type { TimestampTask } from './timestamp-task.ts'
@@ -15,6 +16,7 @@ const progressMs = 100
 
 export class TaskPool {
   #pool: Piscina | undefined
+  #cleaning: Promise<unknown> = Promise.resolve()
 
   /**
    * Recovers partition directories, several at a time.
@@ -60,6 +62,16 @@ export class TaskPool {
   async findOffset(task: TimestampTask): Promise<TimestampOffset | undefined> {
     const filename = entryOf(`timestamp-task${moduleSuffix}`)
     return await this.#ensure().run(task, { filename, name: 'findOffset' })
+  }
+
+  /** Compacts a log. Of all that are asked for at a time one is done at a time. */
+  clean(task: CleaningTask): Promise<CleaningOutcome> {
+    const filename = entryOf(`cleaning-task${moduleSuffix}`)
+    const run = (): Promise<CleaningOutcome> =>
+      this.#ensure().run(task, { filename, name: 'cleanLog' })
+    const mine = this.#cleaning.then(run, run)
+    this.#cleaning = mine
+    return mine
   }
 
   async close(): Promise<void> {

@@ -27,11 +27,14 @@ export interface BrokerThreadData {
   readonly newsPort: MessagePort
   /** To whoever syncs files in the broker's stead. */
   readonly syncPort: MessagePort
+  /** To whoever compacts logs in the broker's stead. */
+  readonly cleaningPort: MessagePort
 }
 
 export type BrokerThreadMessage =
   | BrokerAnswer
   | { readonly type: 'news'; readonly news: BrokerNews }
+  | { readonly type: 'cleanedOffsets'; readonly entries: readonly OffsetEntry[] }
   | { readonly type: 'highWatermarks'; readonly entries: readonly OffsetEntry[] }
   /** The broker's disk failed: the thread ends by itself. */
   | { readonly type: 'diskFailed'; readonly message: string }
