@@ -18,6 +18,8 @@ export type ReplicationOf<Type extends ReplicationEvent['type']> = ReplicationEv
 }
 
 export class WalkthroughEvents {
+  /** What the cluster, watching itself, found broken. */
+  readonly violations: string[] = []
   readonly #all: ClusterEvent[] = []
   readonly #signal: AbortSignal
   #failure: Error | undefined
@@ -28,7 +30,12 @@ export class WalkthroughEvents {
   }
 
   readonly take = (event: ClusterEvent): void => {
-    this.#failure ??= failureIn(event)
+    if (event.type === 'invariantViolated') {
+      // No end of the story: it is its verdict.
+      this.violations.push(`${event.invariant}: ${event.detail}`)
+    } else {
+      this.#failure ??= failureIn(event)
+    }
     this.#all.push(event)
   }
 

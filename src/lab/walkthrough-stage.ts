@@ -70,7 +70,7 @@ export class WalkthroughStage {
 
   /** What was seen broken, in words. */
   get allViolations(): readonly string[] {
-    return [...this.violations, ...this.#sampler.violations]
+    return [...this.violations, ...this.events.violations, ...this.#sampler.violations]
   }
 
   begin(chapter: Chapter | 'verdict'): void {
