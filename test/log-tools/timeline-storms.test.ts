@@ -87,6 +87,9 @@ describe('storms', () => {
       { fromMs: 0, toMs: 190, changes: 20, partitions: 20, brokers: [3] },
     ])
     expect(findStorms(all.slice(1))).toEqual([])
+    const ends = (afterMs: number) => [...Array<number>(stormChangesMin - 1).fill(0), afterMs]
+    expect(findStorms([history(ends(stormWindowMs))])).toHaveLength(1)
+    expect(findStorms([history(ends(stormWindowMs + 1))])).toEqual([])
   })
 })
 

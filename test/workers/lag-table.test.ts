@@ -72,6 +72,16 @@ describe('a leader’s report', () => {
       expect(bytes).toBeGreaterThan(records * 1_000)
     }
     expect(totals[1]!.bytes).toBe(worst[0]!.bytes + worst[1]!.bytes)
+    // Behind by more records, and for a shorter time.
+    cluster.frozen.add(2)
+    cluster.produce(0, 50, 1_000)
+    cluster.run(30)
+    const later = reportOf(cluster).worst.map(({ follower, partition }) => [follower, partition])
+    expect(later).toEqual([
+      [3, 0],
+      [3, 1],
+      [2, 0],
+    ])
     expect(reportOf(cluster, 2).totals.map(({ partitions }) => partitions)).toEqual([1, 1])
   })
 })
