@@ -149,18 +149,21 @@ export class HistoryChecks {
   }
 
   #checkLeader(registration: PartitionRegistration): void {
-    const { index, leader, leaderEpoch } = registration
+    const { index, leader, leaderEpoch, inSyncReplicas } = registration
     const { board } = this.#cluster
     if (leader < 1 || board.ledEpoch(leader, index) !== leaderEpoch) return
     if (this.#checkedEpoch.get(index) !== leaderEpoch) {
       this.#checkedEpoch.set(index, leaderEpoch)
       this.#checkNewLeader(registration)
     }
-    const end = board.logEndOffset(leader, index)
+    // A leader's own high watermark may still be below what the one before had committed.
     const promised = this.promises.endOffset(index)
-    if (end >= promised) return
-    const detail = `leader ${leader} of epoch ${leaderEpoch} ends at ${end}, committed is ${promised}`
-    this.tell('committed-kept', index, detail)
+    for (const member of inSyncReplicas) {
+      const end = board.logEndOffset(member, index)
+      if (end >= promised) continue
+      const detail = `in epoch ${leaderEpoch} in-sync replica ${member} ends at ${end}, committed is ${promised}`
+      this.tell('committed-kept', index, detail)
+    }
   }
 
   #checkNewLeader(registration: PartitionRegistration): void {
