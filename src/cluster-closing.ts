@@ -31,13 +31,9 @@ export async function closeParts(
       failures.push(error)
     }
   }
-  const clean = new Set<BrokerHost>()
-  const stop = async (host: BrokerHost) => {
-    if (await host.stop(options)) clean.add(host)
-  }
   const running = brokers.filter((host) => host.isRunning)
-  await Promise.all(running.map((host) => attempt(() => stop(host))))
-  for (const host of brokers) await attempt(() => host.close(clean.has(host)))
+  await Promise.all(running.map((host) => attempt(() => host.stop(options))))
+  for (const host of brokers) await attempt(() => host.close())
   client?.close()
   await attempt(() => controller?.stop())
   await attempt(() => tasks.close())

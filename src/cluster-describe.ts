@@ -1,6 +1,7 @@
 /**
  * A partition as its user may want to see it, from the committed registration and the shared words.
  */
+import { TidemarkError } from './errors.ts'
 import type { BrokerId, LeaderEpoch, PartitionEpoch } from './ids.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
 import { brokerState, type ProgressBoard } from './workers/progress-board.ts'
@@ -27,10 +28,14 @@ export interface PartitionDescription {
   readonly replicas: readonly ReplicaDescription[]
 }
 
+/** @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION when it is gone */
 export function describePartition(
-  registration: PartitionRegistration,
+  registration: PartitionRegistration | undefined,
   board: ProgressBoard,
 ): PartitionDescription {
+  if (registration === undefined) {
+    throw new TidemarkError('UNKNOWN_TOPIC_OR_PARTITION', 'the partition is gone')
+  }
   const { index, leader, topic, partition, leaderEpoch, partitionEpoch } = registration
   const logEndOffset = leader < 1 ? -1 : board.logEndOffset(leader, index)
   const highWatermark = leader < 1 ? -1 : board.highWatermark(leader, index)

@@ -14,6 +14,7 @@ import { Producer } from './client/producer.ts'
 import type { ProducerOptions } from './client/producer-options.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
+import { ClusterAdmin } from './cluster-admin.ts'
 import { closeParts } from './cluster-closing.ts'
 import { deleteRecords, deleteRecordsTimeoutDefaultMs } from './cluster-delete-records.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
@@ -59,6 +60,8 @@ export class Cluster {
   readonly board: ProgressBoard
   /** What else can be made to go wrong with a broker. */
   readonly faults: ClusterFaults
+  /** Partitions, settings, replicas and leaders of topics that exist. */
+  admin!: ClusterAdmin
   readonly #lock: LogDirectory
   readonly #tasks = new TaskPool()
   readonly #listeners = new Set<ClusterEventListener>()
@@ -80,12 +83,9 @@ export class Cluster {
     this.clusterId = lock.properties.clusterId
     this.config = config
     this.#lock = lock
-    this.memory = allocateClusterMemory({
-      brokers: options.brokers ?? 3,
-      partitionsMax: config['partitions.max'],
-      ringBytes: config['ring.bytes'],
-      originMs: systemClock.nowMs(),
-    })
+    const partitionsMax = config['partitions.max']
+    const shape = { brokers: options.brokers ?? 3, partitionsMax, ringBytes: config['ring.bytes'] }
+    this.memory = allocateClusterMemory({ ...shape, originMs: systemClock.nowMs() })
     this.board = new ProgressBoard(this.memory.board)
     this.faults = new ClusterFaults(this.board, (id) => this.#host(id))
     this.#ring = new RingProducer(this.memory, clientSlot.application)
@@ -145,9 +145,7 @@ export class Cluster {
     const configs = topicConfigEntries(config)
     checkMinInSyncReplicas(config, replicas[0].length)
     await this.#client.createTopic({ topic, assignments: replicas, configs })
-    await this.#until(
-      () => this.partitionsOf(topic)?.every((index) => isServed(this.#readiness, index)) === true,
-    )
+    await this.#untilServed(topic)
   }
 
   /** Indexes of a topic's partitions, by partition; undefined when there is no such topic. */
@@ -203,12 +201,11 @@ export class Cluster {
    * @throws {TidemarkError} UNKNOWN_TOPIC_OR_PARTITION
    */
   describe(topic: string, partition: number): PartitionDescription {
-    const index = this.#indexOf(topic, partition)
-    return describePartition(this.#client.image.partition(index)!, this.board)
+    return this.describeIndex(this.#indexOf(topic, partition))
   }
 
   describeIndex(index: PartitionIndex): PartitionDescription {
-    return describePartition(this.#client.image.partition(index)!, this.board)
+    return describePartition(this.registration(index), this.board)
   }
 
   /** The partition's committed registration, as last heard from the controller. */
@@ -265,30 +262,31 @@ export class Cluster {
     await this.#host(id).kill()
   }
 
-  /**
-   * Starts a broker that was killed: its logs are recovered, it registers anew, follows and catches
-   * up.
-   */
+  /** Ends a broker when its leaderships have moved away; false: not within `timeoutMs`. */
+  async stopBroker(id: number, timeoutMs = 300_000): Promise<boolean> {
+    return await this.#host(id).shutDown(timeoutMs)
+  }
+
+  /** Ends the controller's thread without warning; another takes over after `awayMs`. */
+  killController(awayMs = 0): Promise<void> {
+    return this.#controller.kill(awayMs)
+  }
+
+  /** Starts a broker that has ended: its logs are recovered, it registers anew and catches up. */
   async restart(id: number): Promise<void> {
     const starting = this.#host(id).start()
     this.#starting.add(starting)
-    try {
-      await starting
-    } finally {
-      this.#starting.delete(starting)
-    }
+    await starting.finally(() => this.#starting.delete(starting))
   }
 
   /** Bytes a second that a broker may append as a follower; 0: no limit. */
   throttle(id: number, bytesPerSec: number): void {
-    const { brokerId } = this.#host(id)
-    this.board.setThrottleBytesPerSec(brokerId, checkedRate(bytesPerSec))
+    this.board.setThrottleBytesPerSec(this.#host(id).brokerId, checkedRate(bytesPerSec))
   }
 
   /** Bytes a second that a broker may read from its leaders' files; 0: no limit. */
   limitCatchUp(id: number, bytesPerSec: number): void {
-    const { brokerId } = this.#host(id)
-    this.board.setCatchUpBytesPerSec(brokerId, checkedRate(bytesPerSec))
+    this.board.setCatchUpBytesPerSec(this.#host(id).brokerId, checkedRate(bytesPerSec))
   }
 
   /**
@@ -303,24 +301,25 @@ export class Cluster {
   }
 
   async #start(brokers: number): Promise<void> {
-    const directories = Array.from({ length: brokers }, (_, at) =>
-      this.brokerDirectory(brokerId(at + 1)),
-    )
+    const directoryOf = (_: unknown, at: number) => this.brokerDirectory(brokerId(at + 1))
+    const directories = Array.from({ length: brokers }, directoryOf)
     this.#controller = await ControllerHost.start({
       memory: this.memory,
       directory: path.join(this.directory, 'controller'),
       clusterId: this.clusterId,
-      brokerSessionTimeoutMs: this.config['broker.session.timeout.ms'],
-      partitionsMax: this.config['partitions.max'],
-      onEvents: (events) => {
-        for (const event of events) this.#emit({ type: 'controller', event })
+      config: this.config,
+      onReplaced: () => {
+        this.#client.reconnect(this.#controller.connect(0).port)
+        for (const host of this.#brokers) host.reconnectController()
       },
+      onEvent: (event) => this.#emit({ type: 'controller', event }),
       onFailed: (error) =>
         this.#emit({ type: 'failed', brokerId: 0, cause: 'error', error: asError(error) }),
     })
     const { port } = this.#controller.connect(0)
-    const wake = (): void => this.#controller.wake()
-    this.#client = new ControllerClient(port, wake, () => {})
+    this.#client = new ControllerClient(port, () => this.#controller.wake())
+    const served = (topic: string, from: number) => this.#untilServed(topic, from)
+    this.admin = new ClusterAdmin(this.#client, () => this.brokerIds, served)
     for (const at of directories.keys()) {
       const host = BrokerHost.open({
         brokerId: brokerId(at + 1),
@@ -387,6 +386,11 @@ export class Cluster {
   #assertOpen(): void {
     if (this.#closing !== undefined)
       throw new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
+  }
+
+  #untilServed(topic: string, from = 0): Promise<void> {
+    const isServedHere = (index: PartitionIndex) => isServed(this.#readiness, index)
+    return this.#until(() => this.partitionsOf(topic)?.slice(from).every(isServedHere) === true)
   }
 
   #until(condition: () => boolean): Promise<void> {

@@ -76,6 +76,16 @@ const clusterShape = {
   'isr.expand.criterion': z.enum(['log.end.offset', 'high.watermark']).default('log.end.offset'),
   'broker.session.timeout.ms': z.number().int().min(100).default(9_000),
   'broker.heartbeat.interval.ms': z.number().int().min(10).default(2_000),
+  /**
+   * 1: eligible leader replicas are kept (KIP-966). Of a cluster that is made; one that exists
+   * keeps what it was made with.
+   */
+  'eligible.leader.replicas.version': z.union([z.literal(0), z.literal(1)]).default(1),
+  'auto.leader.rebalance.enable': z.boolean().default(true),
+  'leader.imbalance.check.interval.seconds': positive.default(300),
+  'leader.imbalance.per.broker.percentage': z.number().int().min(0).max(100).default(10),
+  'unclean.leader.election.interval.ms': positive.default(300_000),
+  'metadata.log.max.record.bytes.between.snapshots': positive.default(20 * MiB),
   'replica.high.watermark.checkpoint.interval.ms': z.number().int().min(10).default(5_000),
   'log.flush.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),
   'log.flush.start.offset.checkpoint.interval.ms': z.number().int().min(10).default(60_000),

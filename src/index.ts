@@ -4,6 +4,14 @@ export type { Producer, RecordMetadata } from './client/producer.ts'
 export type { ProducerOptions } from './client/producer-options.ts'
 export type { SendRecord } from './client/producer-record.ts'
 export { Cluster } from './cluster.ts'
+export type {
+  ClusterAdmin,
+  NamedPartition,
+  PartitionMove,
+  PartitionOutcome,
+  PartitionReassignment,
+  TopicConfigChanges,
+} from './cluster-admin.ts'
 export type { PartitionDescription, ReplicaDescription } from './cluster-describe.ts'
 export type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
 export type { ClusterFaults, CutDirection, DiskSlowness, Isolation } from './cluster-faults.ts'

@@ -4,7 +4,6 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { TidemarkError } from '../errors.ts'
-import type { PartitionIndex } from '../ids.ts'
 import { MetadataImage } from '../replication/controller/metadata-image.ts'
 import type {
   AdminRequest,
@@ -26,23 +25,35 @@ interface Waiting {
 
 export class ControllerClient {
   readonly image = new MetadataImage()
-  readonly #port: MessagePort
+  #port: MessagePort
   readonly #wake: () => void
   readonly #waiting = new Map<number, Waiting>()
-  readonly #onChanged: (partitions: ReadonlySet<PartitionIndex>) => void
+  #isClosed = false
   #correlationId = 0
 
-  /** @param onChanged told the partitions that an update created or changed */
-  constructor(
-    port: MessagePort,
-    wake: () => void,
-    onChanged: (partitions: ReadonlySet<PartitionIndex>) => void,
-  ) {
+  /** @param wake tells the controller that there is something to read */
+  constructor(port: MessagePort, wake: () => void) {
     this.#port = port
     this.#wake = wake
-    this.#onChanged = onChanged
-    port.on('message', (message: ControllerResponse) => this.#take(message))
-    this.#send({ type: 'subscribeMetadata', fromOffset: 0 })
+    this.#listen()
+  }
+
+  /** The connection to another controller over the same log; the image goes on from where it is. */
+  reconnect(port: MessagePort): void {
+    this.#port.close()
+    this.#port = port
+    const detail = 'the controller went away: whether the request was carried out is not known'
+    this.#rejectAll(new TidemarkError('NETWORK_EXCEPTION', detail))
+    this.#listen()
+  }
+
+  #listen(): void {
+    const port = this.#port
+    port.on('message', (message: ControllerResponse) => {
+      // What a controller that is gone has still to say would be told twice.
+      if (port === this.#port) this.#take(message)
+    })
+    this.#send({ type: 'subscribeMetadata', fromOffset: this.image.endOffset })
   }
 
   /** @throws {TidemarkError} what the controller answers, for example TOPIC_ALREADY_EXISTS */
@@ -63,6 +74,7 @@ export class ControllerClient {
   }
 
   async #ask(request: Uncorrelated<AdminRequest | CreateTopicRequest>): Promise<Answer> {
+    if (this.#isClosed) throw closedError()
     const correlationId = ++this.#correlationId
     const response = await new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(correlationId, { resolve, reject })
@@ -74,7 +86,11 @@ export class ControllerClient {
 
   close(): void {
     this.#port.close()
-    const error = new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
+    this.#isClosed = true
+    this.#rejectAll(closedError())
+  }
+
+  #rejectAll(error: TidemarkError): void {
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
   }
@@ -86,12 +102,16 @@ export class ControllerClient {
 
   #take(message: ControllerResponse): void {
     if (message.type === 'metadataUpdate') {
-      this.#onChanged(this.image.replayAll(message.baseOffset, message.records).partitions)
+      this.image.replayAll(message.baseOffset, message.records)
     } else if (message.type === 'metadataSnapshot') {
-      this.#onChanged(this.image.load(message.records, message.endOffset).partitions)
+      this.image.load(message.records, message.endOffset)
     } else if (message.type === 'createTopicResponse' || message.type === 'adminResponse') {
       this.#waiting.get(message.correlationId)?.resolve(message)
       this.#waiting.delete(message.correlationId)
     }
   }
+}
+
+function closedError(): TidemarkError {
+  return new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
 }

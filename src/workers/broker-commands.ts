@@ -10,12 +10,18 @@ import type { BrokerNode } from './broker-node.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import type { BrokerThreadMessage } from './thread-messages.ts'
 
-export interface BrokerCommand {
+export interface DeleteRecordsCommand {
   readonly type: 'deleteRecords'
   readonly correlationId: number
   readonly partition: PartitionIndex
   /** The log is to start there; -1: at the high watermark. */
   readonly offset: number
+}
+
+/** Another controller took over; this is the connection to it. Nothing is answered. */
+export interface ControllerCommand {
+  readonly type: 'controller'
+  readonly port: MessagePort
 }
 
 export interface BrokerAnswer {
@@ -31,11 +37,13 @@ export interface BrokerAnswer {
 export class CommandTaker {
   readonly #node: BrokerNode
   readonly #port: MessagePort
+  readonly #onController: (port: MessagePort) => void
   #taken: number
 
-  constructor(node: BrokerNode, port: MessagePort) {
+  constructor(node: BrokerNode, port: MessagePort, onController: (port: MessagePort) => void) {
     this.#node = node
     this.#port = port
+    this.#onController = onController
     // Those of a life before went to its own port.
     this.#taken = node.board.commands(node.brokerId)
   }
@@ -48,11 +56,13 @@ export class CommandTaker {
     for (;;) {
       const received = receiveMessageOnPort(this.#port)
       if (received === undefined) return
-      post(this.#answer(received.message as BrokerCommand))
+      const command = received.message as DeleteRecordsCommand | ControllerCommand
+      if (command.type === 'controller') this.#onController(command.port)
+      else post(this.#answer(command))
     }
   }
 
-  #answer({ correlationId, partition, offset }: BrokerCommand): BrokerAnswer {
+  #answer({ correlationId, partition, offset }: DeleteRecordsCommand): BrokerAnswer {
     try {
       const value = this.#node.deleteRecords(partition, offset)
       return { type: 'answer', correlationId, error: 'NONE', message: '', value }
@@ -88,7 +98,7 @@ export class CommandSender {
   }
 
   /** @throws {TidemarkError} BROKER_NOT_AVAILABLE; what the broker answers */
-  send(command: Omit<BrokerCommand, 'correlationId'>): Promise<number> {
+  send(command: Omit<DeleteRecordsCommand, 'correlationId'>): Promise<number> {
     return new Promise((resolve, reject) => {
       if (this.#port === undefined) {
         reject(this.#gone())
@@ -96,10 +106,25 @@ export class CommandSender {
       }
       const correlationId = ++this.#correlationId
       this.#waiting.set(correlationId, { resolve, reject })
-      this.#port.postMessage({ ...command, correlationId })
-      this.#board.countCommand(this.#brokerId)
-      this.#board.wakeBroker(this.#brokerId)
+      this.#post(this.#port, { ...command, correlationId })
     })
+  }
+
+  /** Gives the broker its connection to another controller. */
+  connectController(controllerPort: MessagePort): void {
+    if (this.#port === undefined) return
+    const command: ControllerCommand = { type: 'controller', port: controllerPort }
+    this.#post(this.#port, command, [controllerPort])
+  }
+
+  #post(
+    port: MessagePort,
+    command: DeleteRecordsCommand | ControllerCommand,
+    transfer: MessagePort[] = [],
+  ): void {
+    port.postMessage(command, transfer)
+    this.#board.countCommand(this.#brokerId)
+    this.#board.wakeBroker(this.#brokerId)
   }
 
   take({ correlationId, error, message, value }: BrokerAnswer): void {

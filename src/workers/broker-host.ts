@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { ClusterConfig } from '../config.ts'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
-import type { BrokerId, PartitionIndex } from '../ids.ts'
+import type { BrokerEpoch, BrokerId, PartitionIndex } from '../ids.ts'
 import { brokerId as toBrokerId } from '../ids.ts'
 import { LogDirectory } from '../log/log-directory.ts'
 import { BatchRing } from './batch-ring.ts'
@@ -57,7 +57,9 @@ export class BrokerHost {
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
   #connection = 0
-  #isFirstLife = true
+  /** Epoch of the last life if that ended cleanly. */
+  #cleanEpoch: BrokerEpoch | undefined
+  #onMayStop: () => void = () => {}
   /** Since the last life ended. */
   #isRecovered = false
   #isExpectedToEnd = false
@@ -73,6 +75,8 @@ export class BrokerHost {
     this.#ring = new BatchRing(memory.rings[brokerId - 1])
     const directory = directories[brokerId - 1]
     this.#directory = LogDirectory.open({ directory, clusterId, nodeId: brokerId })
+    const { cleanShutdown, previousBrokerEpoch } = this.#directory
+    this.#cleanEpoch = cleanShutdown ? previousBrokerEpoch : undefined
     this.#checkpoints = new CheckpointWriter(directory, 'highWatermark')
     this.#cleanedOffsets = new CheckpointWriter(directory, 'cleanedOffset')
     const { tasks, config } = options
@@ -112,7 +116,7 @@ export class BrokerHost {
   }
 
   get #endedCleanly(): boolean {
-    return this.#isFirstLife && this.#directory.cleanShutdown
+    return this.#cleanEpoch !== undefined
   }
 
   /**
@@ -175,13 +179,43 @@ export class BrokerHost {
     this.#directory.writeCheckpoint('highWatermark', stopped.highWatermarks)
     this.#directory.writeCheckpoint('recoveryPoint', stopped.recoveryPoints)
     this.#directory.writeCheckpoint('logStartOffset', stopped.logStarts)
+    this.#cleanEpoch = stopped.isClean ? stopped.brokerEpoch : undefined
     return stopped.isClean
   }
 
+  /**
+   * Asks the controller to move the leaderships away and, when they have moved and all others know,
+   * stops (Kafka: controlled shutdown). After `timeoutMs` it stops all the same.
+   *
+   * @returns whether it was let go in time
+   */
+  async shutDown(timeoutMs: number): Promise<boolean> {
+    this.#requireRunning()
+    let timer: NodeJS.Timeout | undefined
+    const isLetGo = await new Promise<boolean>((resolve) => {
+      this.#onMayStop = () => resolve(true)
+      timer = setTimeout(() => resolve(false), timeoutMs)
+      void this.#exited.then(() => resolve(false))
+      this.#board.setControl(this.brokerId, brokerControl.shutDown)
+      this.#board.wakeBroker(this.brokerId)
+    })
+    clearTimeout(timer)
+    await this.stop({ flush: true })
+    return isLetGo
+  }
+
+  /** The controller's thread is another one now. */
+  reconnectController(): void {
+    if (this.#worker === undefined) return
+    const { port, connection } = this.#options.controller.connect(this.brokerId)
+    this.#connection = connection
+    this.#commands.connectController(port)
+  }
+
   /** Gives the directory back; call after `stop` or `kill`. */
-  async close(isClean: boolean): Promise<void> {
+  async close(): Promise<void> {
     await this.#settle()
-    this.#directory.close(isClean ? this.#stopped?.brokerEpoch : undefined)
+    this.#directory.close(this.#cleanEpoch)
   }
 
   async #settle(): Promise<void> {
@@ -222,7 +256,7 @@ export class BrokerHost {
         brokerId,
         incarnationId: randomUUID(),
         clusterId,
-        previousBrokerEpoch: isClean ? this.#directory.previousBrokerEpoch : -1,
+        previousBrokerEpoch: this.#cleanEpoch ?? -1,
         previousIncarnationEnded: true,
       },
       memory,
@@ -244,8 +278,8 @@ export class BrokerHost {
     this.#stopped = undefined
     this.#error = undefined
     this.#diskFailure = undefined
-    this.#isFirstLife = false
     this.#isRecovered = false
+    this.#cleanEpoch = undefined
     this.#isExpectedToEnd = false
     this.#board.setControl(brokerId, brokerControl.run)
     this.#board.setState(brokerId, brokerState.starting)
@@ -312,6 +346,9 @@ export class BrokerHost {
       }
       case 'stopped':
         this.#stopped = message
+        break
+      case 'mayStop':
+        this.#onMayStop()
         break
       default:
         message satisfies never

@@ -38,8 +38,9 @@ import { FollowedPartitions } from './followed-partitions.ts'
 import { FollowerSide } from './follower-side.ts'
 import { LazyBell } from './lazy-bell.ts'
 import { type CleaningPort, LogCleaning } from './log-cleaning.ts'
-import { PartitionStore, type StoredOffsets } from './partition-store.ts'
+import { PartitionStore } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
+import type { StoredOffsets } from './remembered-offsets.ts'
 import { livingFollowers, RetentionSweep } from './retention-sweep.ts'
 import { RingFollowers } from './ring-followers.ts'
 import { RingIntake } from './ring-intake.ts'
@@ -388,6 +389,7 @@ export class BrokerNode {
       this.#flushAtMs = nowMs + 100
       this.store.flushDue()
       this.#retention.finish()
+      this.store.doomedDirectories.step()
     }
   }
 }

@@ -2,13 +2,13 @@
  * Entry of a broker's worker thread: builds a BrokerNode, steps it, parks when there is nothing to
  * do.
  */
-import { workerData } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { type Clock, systemClock } from '../clock.ts'
 import { realFileSystem } from '../log/file-system.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
 import { CommandTaker } from './broker-commands.ts'
 import { BrokerNode } from './broker-node.ts'
-import { PortChannel } from './channel.ts'
+import { type Channel, PortChannel } from './channel.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { CutChannel } from './cut-channel.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
@@ -25,7 +25,8 @@ import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts
 const stepsPerNews = 64
 
 function run(data: BrokerThreadData): void {
-  const { config, controllerPort, newsPort, syncPort } = data
+  const { config, newsPort, syncPort } = data
+  let { controllerPort } = data
   const { brokerId } = data.identity
   const post = (message: BrokerThreadMessage): void => newsPort.postMessage(message)
   const node = buildNode(data)
@@ -33,10 +34,13 @@ function run(data: BrokerThreadData): void {
   const table = new LagTable(data.memory.lags, brokerId)
   const lags = new LagReporter({ brokerId, table, image: node.link.image, leaders, sight })
   const doorbell = new Doorbell(board.words, board.doorbellBase(brokerId))
-  const commands = new CommandTaker(node, newsPort)
+  const commands = new CommandTaker(node, newsPort, (port) => {
+    controllerPort = reconnected(data, node, controllerPort, port)
+  })
   let highWatermarksAtMs = 0
   let recoveryPointsAtMs = 0
   let busySteps = 0
+  const shutDown = new ControlledShutDown(node, post)
 
   for (;;) {
     const control = board.control(brokerId)
@@ -47,6 +51,7 @@ function run(data: BrokerThreadData): void {
       board.setState(brokerId, lifeOf(node))
       continue
     }
+    if (control === brokerControl.shutDown) shutDown.step()
     const bell = doorbell.read()
     commands.take(post)
     const isBusy = node.step() > 0
@@ -84,16 +89,47 @@ function lifeOf(node: BrokerNode): number {
   return node.link.isRegistered ? brokerState.running : brokerState.starting
 }
 
+/** Another controller took over: what was under way is sent again. @returns the port in use */
+function reconnected(
+  data: BrokerThreadData,
+  node: BrokerNode,
+  before: MessagePort,
+  port: MessagePort,
+): MessagePort {
+  const nowMs = systemClock.nowMs()
+  before.close()
+  node.link.reconnect(controllerChannel(data, port), nowMs)
+  node.leaders.onControllerLost(nowMs)
+  return port
+}
+
+/** Asks to be let go, and tells when that is granted; the thread goes on until it is stopped. */
+class ControlledShutDown {
+  readonly #node: BrokerNode
+  readonly #post: (message: BrokerThreadMessage) => void
+  #stage: 'begin' | 'asked' | 'granted' = 'begin'
+
+  constructor(node: BrokerNode, post: (message: BrokerThreadMessage) => void) {
+    this.#node = node
+    this.#post = post
+  }
+
+  step(): void {
+    if (this.#stage === 'begin') {
+      this.#node.link.beginShutDown(systemClock.nowMs())
+      this.#stage = 'asked'
+    } else if (this.#stage === 'asked' && this.#node.link.mayShutDown) {
+      this.#post({ type: 'mayStop' })
+      this.#stage = 'granted'
+    }
+  }
+}
+
 /** The node over ports, files and clocks, each of which can be made to misbehave. */
 function buildNode(data: BrokerThreadData): BrokerNode {
   const { identity, memory, config, stored, directories, controllerPort } = data
   const { brokerId } = identity
-  const board = new ProgressBoard(memory.board)
-  const faults = new FaultWords(board)
-  const controllerBell = board.clientDoorbellBase(clientSlot.controller)
-  const port = new PortChannel<ControllerRequest, ControllerResponse>(controllerPort, () => {
-    ringDoorbell(board.words, controllerBell)
-  })
+  const faults = new FaultWords(new ProgressBoard(memory.board))
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   const wallClock: Clock = { nowMs: () => systemClock.nowMs() + faults.clockOffsetMs(brokerId) }
   return new BrokerNode({
@@ -102,7 +138,7 @@ function buildNode(data: BrokerThreadData): BrokerNode {
     config,
     stored,
     brokerDirectory: (broker) => directories[broker - 1]!,
-    channel: new CutChannel(port, () => faults.controllerCut(brokerId)),
+    channel: controllerChannel(data, controllerPort),
     clock: systemClock,
     wallClock,
     fs: slowFileSystem(realFileSystem, {
@@ -114,6 +150,19 @@ function buildNode(data: BrokerThreadData): BrokerNode {
     syncPort: new PortSync(data.syncPort),
     cleaningPort: new MessageCleaning(data.cleaningPort),
   })
+}
+
+function controllerChannel(
+  { identity, memory }: BrokerThreadData,
+  controllerPort: MessagePort,
+): Channel<ControllerRequest, ControllerResponse> {
+  const board = new ProgressBoard(memory.board)
+  const faults = new FaultWords(board)
+  const bell = board.clientDoorbellBase(clientSlot.controller)
+  const port = new PortChannel<ControllerRequest, ControllerResponse>(controllerPort, () => {
+    ringDoorbell(board.words, bell)
+  })
+  return new CutChannel(port, () => faults.controllerCut(identity.brokerId))
 }
 
 /** Last words. Of a broker whose disk failed nothing is flushed: it can't be, and must not seem. */

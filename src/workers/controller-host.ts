@@ -1,4 +1,7 @@
-/** ControllerHost: the supervisor's side of the controller's thread. */
+/**
+ * ControllerHost: the supervisor's side of the controller's thread. A thread that dies is replaced
+ * by another over the same metadata log; whoever was connected has to connect again.
+ */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { TidemarkError } from '../errors.ts'
 import type { BrokerId } from '../ids.ts'
@@ -14,55 +17,41 @@ import type {
 import { moduleSuffix, workerEntry } from './worker-entry.ts'
 
 export interface ControllerHostOptions extends Omit<ControllerThreadData, 'commandPort'> {
-  readonly onEvents: (events: readonly ControllerEvent[]) => void
+  readonly onEvent: (event: ControllerEvent) => void
+  /** The thread ended though nobody asked it to. */
   readonly onFailed: (error: unknown) => void
+  /** Another thread has replayed the log: all connections are to be made anew. */
+  readonly onReplaced: () => void
 }
 
+/** A thread that dies again and again within so long is given up. */
+const shortLifeMs = 10_000
+const shortLivesMax = 5
+
 export class ControllerHost {
+  readonly #options: ControllerHostOptions
   readonly #board: ProgressBoard
-  readonly #worker: Worker
-  readonly #commands: MessagePort
-  readonly #exited: Promise<void>
+  #worker!: Worker
+  #commands!: MessagePort
+  #exited: Promise<void> = Promise.resolve()
   #nextConnection = 1
   #isStopping = false
+  #isKilled = false
+  /** How long it is to stay away after a kill. */
+  #awayMs = 0
+  #shortLives = 0
+  #restart: NodeJS.Timeout | undefined
+  #error: unknown
 
   private constructor(options: ControllerHostOptions) {
-    const { onEvents, onFailed, ...data } = options
-    const { port1, port2 } = new MessageChannel()
-    this.#board = new ProgressBoard(data.memory.board)
-    this.#commands = port1
-    const workerData: ControllerThreadData = { ...data, commandPort: port2 }
-    this.#worker = new Worker(workerEntry(import.meta.url, `controller-thread${moduleSuffix}`), {
-      workerData,
-      transferList: [port2],
-      name: 'tidemark-controller',
-    })
-    this.#worker.on('error', onFailed)
-    this.#exited = new Promise((resolve) => {
-      this.#worker.once('exit', () => {
-        port1.close()
-        if (!this.#isStopping)
-          onFailed(new TidemarkError('UNKNOWN_SERVER_ERROR', 'the controller ended'))
-        resolve()
-      })
-    })
-    port1.on('message', (message: ControllerThreadMessage) => {
-      if (message.type === 'events') onEvents(message.events)
-    })
+    this.#options = options
+    this.#board = new ProgressBoard(options.memory.board)
   }
 
   /** Resolves when the metadata log has been replayed. */
   static async start(options: ControllerHostOptions): Promise<ControllerHost> {
     const host = new ControllerHost(options)
-    await new Promise<void>((resolve, reject) => {
-      host.#worker.once('error', reject)
-      const onStarted = (message: ControllerThreadMessage) => {
-        if (message.type !== 'started') return
-        host.#commands.off('message', onStarted)
-        resolve()
-      }
-      host.#commands.on('message', onStarted)
-    })
+    await host.#launch()
     return host
   }
 
@@ -82,10 +71,79 @@ export class ControllerHost {
     ringDoorbell(this.#board.words, this.#board.clientDoorbellBase(clientSlot.controller))
   }
 
+  /** Ends the thread without warning; another takes over after `awayMs`. */
+  async kill(awayMs: number): Promise<void> {
+    if (this.#isStopping) return
+    this.#isKilled = true
+    this.#awayMs = awayMs
+    await this.#worker.terminate()
+    await this.#exited
+  }
+
   async stop(): Promise<void> {
     this.#isStopping = true
+    clearTimeout(this.#restart)
     this.#command({ type: 'stop' })
     await this.#exited
+  }
+
+  #launch(): Promise<void> {
+    const { onEvent, onFailed: _, onReplaced: __, ...data } = this.#options
+    const { port1, port2 } = new MessageChannel()
+    const workerData: ControllerThreadData = { ...data, commandPort: port2 }
+    const worker = new Worker(workerEntry(import.meta.url, `controller-thread${moduleSuffix}`), {
+      workerData,
+      transferList: [port2],
+      name: 'tidemark-controller',
+    })
+    this.#commands = port1
+    this.#worker = worker
+    this.#isKilled = false
+    this.#error = undefined
+    const startedAtMs = performance.now()
+    let isStarted = false
+    return new Promise((resolve, reject) => {
+      worker.on('error', (error) => {
+        this.#error = error
+      })
+      port1.on('message', (message: ControllerThreadMessage) => {
+        if (message.type === 'events') for (const event of message.events) onEvent(event)
+        if (message.type !== 'started') return
+        isStarted = true
+        resolve()
+      })
+      this.#exited = new Promise((exited) => {
+        worker.once('exit', () => {
+          port1.close()
+          const error = this.#error ?? new TidemarkError('UNKNOWN_SERVER_ERROR', 'controller ended')
+          if (isStarted) this.#afterExit(performance.now() - startedAtMs, error)
+          else reject(error)
+          exited()
+        })
+      })
+    })
+  }
+
+  #afterExit(livedMs: number, error: unknown): void {
+    if (this.#isStopping) return
+    if (!this.#isKilled) {
+      this.#options.onFailed(error)
+      this.#shortLives = livedMs < shortLifeMs ? this.#shortLives + 1 : 0
+      if (this.#shortLives >= shortLivesMax) return
+    }
+    const awayMs = this.#isKilled ? this.#awayMs : 0
+    this.#restart = setTimeout(() => this.#replace(), awayMs)
+  }
+
+  #replace(): void {
+    this.#launch().then(
+      () => {
+        if (!this.#isStopping) this.#options.onReplaced()
+      },
+      (error: unknown) => {
+        if (!this.#isStopping) this.#options.onFailed(error)
+      },
+    )
   }
 
   #command(command: ControllerCommand, transfer: MessagePort[] = []): void {

@@ -25,6 +25,7 @@ export interface BrokerIdentity {
 
 const startingHeartbeatMs = 10
 const registrationRetryMs = 50
+const shuttingDownHeartbeatMs = 50
 const messagesPerStepMax = 64
 
 export class ControllerLink {
@@ -34,7 +35,7 @@ export class ControllerLink {
   /** Topics whose settings changed and have not been applied here yet. */
   readonly changedTopics = new Set<string>()
   readonly #identity: BrokerIdentity
-  readonly #channel: Channel<ControllerRequest, ControllerResponse>
+  #channel: Channel<ControllerRequest, ControllerResponse>
   readonly #heartbeatMs: number
   readonly #answers: AlterPartitionResponse[] = []
   #brokerEpoch: BrokerEpoch = -1
@@ -43,6 +44,8 @@ export class ControllerLink {
   #correlationId = 0
   #sendAtMs = 0
   #subscribed = false
+  #wantsShutDown = false
+  #mayShutDown = false
 
   constructor(
     identity: BrokerIdentity,
@@ -93,6 +96,24 @@ export class ControllerLink {
     return this.#sendAtMs
   }
 
+  /** Asks to be let go: leaderships move away first (Kafka: controlled shutdown). */
+  beginShutDown(nowMs: number): void {
+    this.#wantsShutDown = true
+    this.#sendAtMs = nowMs
+  }
+
+  /** All leaderships have moved, and all others know. */
+  get mayShutDown(): boolean {
+    return this.#mayShutDown
+  }
+
+  /** Another controller over the same log: the talk goes on from where this broker's image is. */
+  reconnect(channel: Channel<ControllerRequest, ControllerResponse>, nowMs: number): void {
+    this.#channel = channel
+    this.#subscribed = false
+    this.#sendAtMs = nowMs
+  }
+
   send(request: AlterPartitionRequest): void {
     this.#channel.send(request)
   }
@@ -117,6 +138,7 @@ export class ControllerLink {
         this.#sendAtMs = message.error === 'NONE' ? nowMs : nowMs + registrationRetryMs
         break
       case 'brokerHeartbeatResponse':
+        this.#mayShutDown ||= message.error === 'NONE' && message.shouldShutDown
         this.#onHeartbeatAnswer(message.error === 'NONE', message.isFenced, nowMs)
         break
       case 'createTopicResponse':
@@ -137,7 +159,8 @@ export class ControllerLink {
   #onHeartbeatAnswer(isAccepted: boolean, isFenced: boolean, nowMs: number): void {
     // STALE_BROKER_EPOCH: another life of this broker was registered; this one is over.
     this.#isFenced = !isAccepted || isFenced
-    this.#sendAtMs = nowMs + (this.#isFenced ? startingHeartbeatMs : this.#heartbeatMs)
+    const intervalMs = this.#isFenced ? startingHeartbeatMs : this.#heartbeatMs
+    this.#sendAtMs = nowMs + (this.#wantsShutDown ? shuttingDownHeartbeatMs : intervalMs)
   }
 
   #sendDue(nowMs: number): void {
@@ -145,7 +168,7 @@ export class ControllerLink {
     const correlationId = ++this.#correlationId
     if (!this.#subscribed) {
       this.#subscribed = true
-      this.#channel.send({ type: 'subscribeMetadata', fromOffset: 0 })
+      this.#channel.send({ type: 'subscribeMetadata', fromOffset: this.image.endOffset })
     }
     if (this.#brokerEpoch === -1) {
       const { previousBrokerEpoch, previousIncarnationEnded } = this.#identity
@@ -169,7 +192,7 @@ export class ControllerLink {
       brokerEpoch: this.#brokerEpoch,
       metadataOffset: this.image.endOffset,
       wantFence: false,
-      wantShutDown: false,
+      wantShutDown: this.#wantsShutDown,
     })
     this.#sendAtMs = nowMs + this.#heartbeatMs
   }

@@ -1,8 +1,10 @@
 /** Entry of the controller's worker thread: its log, its connections, one loop. */
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
+import type { ClusterConfig } from '../config.ts'
 import type { BrokerId } from '../ids.ts'
-import { Controller } from '../replication/controller/controller.ts'
+import { Controller, type ControllerConfig } from '../replication/controller/controller.ts'
+import { nobodyAsked } from '../replication/controller/controller-events.ts'
 import { MetadataLog } from '../replication/controller/metadata-log.ts'
 import type { ControllerRequest, ControllerResponse } from '../replication/messages.ts'
 import { leaderNone } from '../replication/registration.ts'
@@ -22,6 +24,20 @@ interface Connection {
   readonly broker: BrokerId | 0
 }
 
+function controllerConfigOf(config: ClusterConfig): ControllerConfig {
+  return {
+    brokerSessionTimeoutMs: config['broker.session.timeout.ms'],
+    partitionsMax: config['partitions.max'],
+    eligibleLeaderReplicasVersion: config['eligible.leader.replicas.version'],
+    elections: {
+      rebalances: config['auto.leader.rebalance.enable'],
+      rebalanceIntervalMs: config['leader.imbalance.check.interval.seconds'] * 1_000,
+      imbalancePercentMax: config['leader.imbalance.per.broker.percentage'],
+      uncleanIntervalMs: config['unclean.leader.election.interval.ms'],
+    },
+  }
+}
+
 class ControllerLoop {
   readonly #data: ControllerThreadData
   readonly #board: ProgressBoard
@@ -39,18 +55,30 @@ class ControllerLoop {
     this.#board = new ProgressBoard(data.memory.board)
     const bell = this.#board.clientDoorbellBase(clientSlot.controller)
     this.#doorbell = new Doorbell(this.#board.words, bell)
-    this.#log = MetadataLog.open({ directory: data.directory, clock: systemClock })
+    const { config } = data
+    this.#log = MetadataLog.open({
+      directory: data.directory,
+      clock: systemClock,
+      snapshotBytes: config['metadata.log.max.record.bytes.between.snapshots'],
+    })
     this.#controller = new Controller({
       log: this.#log,
       clock: systemClock,
       clusterId: data.clusterId,
-      config: {
-        brokerSessionTimeoutMs: data.brokerSessionTimeoutMs,
-        partitionsMax: data.partitionsMax,
-      },
+      config: controllerConfigOf(config),
     })
     this.#setRoutes()
     this.#post({ type: 'started', metadataEndOffset: this.#log.endOffset })
+    const detail = { epoch: this.#log.epoch, metadataOffset: this.#log.endOffset }
+    const atMs = systemClock.nowMs()
+    const started = {
+      atMs,
+      kind: 'started',
+      brokerId: nobodyAsked,
+      partitions: [],
+      detail,
+    } as const
+    this.#post({ type: 'events', events: [started] })
   }
 
   run(): void {

@@ -23,6 +23,8 @@ export class LogStarts {
   readonly #parts: LogStartsParts
   readonly #written: Map<string, number>
   readonly #checkpoint: RecoveryPointCheckpoint
+  /** What is written down still has partitions that went. */
+  #hasForgotten = false
 
   constructor(parts: LogStartsParts) {
     this.#parts = parts
@@ -52,6 +54,12 @@ export class LogStarts {
     if (logStartOffset < this.written(name)) this.#checkpoint.writeNow()
   }
 
+  /** The partition went; a log of the same name starts at 0. @throws {TidemarkError} of the disk */
+  forget(name: string): void {
+    this.#hasForgotten ||= this.#written.delete(name)
+    this.#checkpoint.writeNow()
+  }
+
   /** As they are to be written down when the broker stops. */
   entries(): PartitionOffset[] {
     return offsetsOf(this.#all())
@@ -65,7 +73,7 @@ export class LogStarts {
   }
 
   #changed(): PartitionOffset[] | undefined {
-    let isMoved = false
+    let isMoved = this.#hasForgotten
     for (const [name, offset] of this.#parts.current()) {
       if (offset !== this.written(name)) isMoved = true
     }
@@ -73,6 +81,7 @@ export class LogStarts {
   }
 
   #noteWritten(offsets: readonly PartitionOffset[]): void {
+    this.#hasForgotten = false
     this.#written.clear()
     for (const { topic, partition, offset } of offsets) {
       this.#written.set(`${topic}-${partition}`, offset)

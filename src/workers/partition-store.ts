@@ -11,28 +11,18 @@ import type { OffsetGaps } from '../log/append-doors.ts'
 import { BackgroundFlush, type Flushable, type SyncPort } from '../log/background-flush.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { FileSystem } from '../log/file-system.ts'
-import { logConfigOf } from '../log/log-config.ts'
+import { type LogConfig, logConfigOf } from '../log/log-config.ts'
 import type { PartitionOffset } from '../log/offset-checkpoint.ts'
 import type { OpenFiles } from '../log/open-files.ts'
 import { PartitionLog } from '../log/partition-log.ts'
 import { DoomedFiles } from '../log/retention/doomed-files.ts'
-import { parsePartitionDirectoryName } from '../log/topic-name.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
+import { DoomedDirectories } from './doomed-directories.ts'
 import { LogStarts } from './log-starts.ts'
 import type { ProgressBoard } from './progress-board.ts'
 import { RecoveryPointCheckpoint } from './recovery-point-checkpoint.ts'
-import type { OffsetEntry } from './thread-messages.ts'
-
-/** What the broker's directory knew of a partition when it was opened. */
-export interface StoredOffsets {
-  /** The last life ended cleanly; false: its logs have been through recovery. */
-  readonly isClean: boolean
-  readonly recoveryPoint: ReadonlyMap<string, number>
-  readonly highWatermark: ReadonlyMap<string, number>
-  readonly logStartOffset: ReadonlyMap<string, number>
-  /** Up to where logs were compacted; absent: nobody knows of any. */
-  readonly cleanedOffset?: ReadonlyMap<string, number>
-}
+import { RecoveryPoints } from './recovery-points.ts'
+import { RememberedOffsets, type StoredOffsets } from './remembered-offsets.ts'
 
 export interface PartitionStoreParts {
   readonly brokerId: BrokerId
@@ -51,6 +41,8 @@ export interface StoredPartition {
   readonly partition: number
   readonly log: PartitionLog
   readonly config: TopicConfig
+  /** The log's own, which it reads at each use: changed in place, a setting counts at once. */
+  readonly logConfig: LogConfig
 }
 
 export interface PartitionFailure {
@@ -79,10 +71,8 @@ export class PartitionStore {
   readonly #partitions: (StoredPartition | undefined)[] = []
   readonly #batchBytesMax: Int32Array
   readonly #highWatermark: Float64Array
-  /** As last written down. */
-  readonly #recoveryPoint: Float64Array
   /** The few, or none: nobody else's log is looked at by the clock. */
-  readonly #flushedByTime: PartitionLog[] = []
+  readonly #flushedByTime = new Set<PartitionLog>()
   readonly #failures: PartitionFailure[] = []
   readonly #truncations: Truncation[] = []
   /** Appends as a follower, and what they took: a slow disk shows here. */
@@ -90,12 +80,12 @@ export class PartitionStore {
   #diskFailure: TidemarkError | undefined
   readonly #background: BackgroundFlush | undefined
   readonly #checkpoint: RecoveryPointCheckpoint
-  /** Recovery points of partitions that aren't open yet, by name; they stay written down. */
-  readonly #unopened: Map<string, number>
-
+  readonly #points: RecoveryPoints
   /** Files of segments that were dropped. */
   readonly doomed = new DoomedFiles()
   readonly logStarts: LogStarts
+  readonly #remembered: RememberedOffsets
+  readonly doomedDirectories: DoomedDirectories
 
   constructor(parts: PartitionStoreParts) {
     this.#parts = parts
@@ -108,14 +98,12 @@ export class PartitionStore {
       current: () => this.#currentLogStarts(),
       background: this.#background,
     })
-    this.#unopened = new Map(parts.stored.recoveryPoint)
-    this.#checkpoint = new RecoveryPointCheckpoint(parts.fs, parts.directory, {
-      changed: () => this.#changedPoints(),
-      written: (points) => this.#noteWritten(points),
-    })
+    this.#points = new RecoveryPoints(stored.recoveryPoint, () => this.#currentPoints())
+    this.#checkpoint = new RecoveryPointCheckpoint(fs, directory, this.#points)
+    this.#remembered = new RememberedOffsets(parts.stored)
+    this.doomedDirectories = new DoomedDirectories(parts)
     this.#batchBytesMax = new Int32Array(parts.board.shape.partitionsMax)
     this.#highWatermark = new Float64Array(parts.board.shape.partitionsMax)
-    this.#recoveryPoint = new Float64Array(parts.board.shape.partitionsMax)
   }
 
   /** Opens the log unless it is open. @throws {TidemarkError} what `PartitionLog.open` throws */
@@ -128,16 +116,18 @@ export class PartitionStore {
     const { directory, clock, fs, files, stored, board, brokerId } = this.#parts
     const { topic, partition, topicId, index } = registration
     const config = topicConfigFromEntries(topicEntries)
+    const logConfig = logConfigOf(config)
     const name = partitionName(topic, partition)
     // After recovery nothing is known to be on disk but what a checkpoint says.
-    const recoveryPoint = stored.recoveryPoint.get(name) ?? (stored.isClean ? undefined : 0)
-    const logStartOffset = stored.logStartOffset.get(name)
+    const recoveryPoint =
+      this.#remembered.get('recoveryPoint', name) ?? (stored.isClean ? undefined : 0)
+    const logStartOffset = this.#remembered.get('logStartOffset', name)
     const log = PartitionLog.open({
       directory: path.join(directory, name),
       topic,
       partition,
       topicId,
-      config: logConfigOf(config),
+      config: logConfig,
       clock,
       fs,
       files,
@@ -150,16 +140,14 @@ export class PartitionStore {
       ...(recoveryPoint === undefined ? {} : { recoveryPoint }),
       ...(logStartOffset === undefined ? {} : { logStartOffset }),
     })
-    log.compaction.cleanedOffset = stored.cleanedOffset?.get(name)
-    const opened = { topic, partition, log, config }
+    log.compaction.cleanedOffset = this.#remembered.get('cleanedOffset', name)
+    const opened = { topic, partition, log, config, logConfig }
     this.#partitions[index] = opened
-    if (config['flush.ms'] > 0) this.#flushedByTime.push(log)
-    this.#recoveryPoint[index] = recoveryPoint ?? 0
-    this.#unopened.delete(name)
+    this.#setFlushedByTime(log, config)
     // It may end below what is written down.
     this.#afterCut(index)
     this.#batchBytesMax[index] = config['max.message.bytes']
-    const highWatermark = stored.highWatermark.get(name) ?? 0
+    const highWatermark = this.#remembered.get('highWatermark', name) ?? 0
     // The word may still be that of a life whose log had more.
     this.#highWatermark[index] = -1
     this.setHighWatermark(
@@ -169,6 +157,37 @@ export class PartitionStore {
     board.setLogEndOffset(brokerId, index, log.logEndOffset)
     this.publishLogStart(index)
     return opened
+  }
+
+  /** The topic's settings changed. */
+  configure(partition: PartitionIndex, topicEntries: ReadonlyMap<string, string>): void {
+    const stored = this.stored(partition)
+    const config = topicConfigFromEntries(topicEntries)
+    Object.assign(stored.logConfig, logConfigOf(config))
+    this.#partitions[partition] = { ...stored, config }
+    this.#batchBytesMax[partition] = config['max.message.bytes']
+    this.#setFlushedByTime(stored.log, config)
+  }
+
+  /** This broker no longer holds the partition: its log ends, its directory goes. */
+  remove(partition: PartitionIndex): void {
+    const stored = this.#partitions[partition]
+    if (stored === undefined) return
+    const { log, logConfig } = stored
+    const name = partitionName(stored.topic, stored.partition)
+    this.#partitions[partition] = undefined
+    this.#setFlushedByTime(log, undefined)
+    log.close({ flush: false })
+    this.doomedDirectories.doom(name, logConfig.fileDeleteDelayMs)
+    this.#remembered.forget(name)
+    this.#points.forget(name)
+    this.#checkpoint.writeNow()
+    this.logStarts.forget(name)
+  }
+
+  #setFlushedByTime(log: PartitionLog, config: TopicConfig | undefined): void {
+    this.#flushedByTime.delete(log)
+    if (config !== undefined && config['flush.ms'] > 0) this.#flushedByTime.add(log)
   }
 
   has(partition: PartitionIndex): boolean {
@@ -352,9 +371,10 @@ export class PartitionStore {
   #afterCut(partition: PartitionIndex): void {
     this.#checkpoint.drop()
     const { recoveryPoint, logStartOffset } = this.log(partition)
-    if (recoveryPoint < this.#recoveryPoint[partition]!) this.#checkpoint.writeNow()
     const { topic, partition: number } = this.stored(partition)
-    this.logStarts.afterCut(partitionName(topic, number), logStartOffset)
+    const name = partitionName(topic, number)
+    if (recoveryPoint < this.#points.writtenOf(name)) this.#checkpoint.writeNow()
+    this.logStarts.afterCut(name, logStartOffset)
   }
 
   *#currentLogStarts(): Generator<readonly [string, number]> {
@@ -363,29 +383,9 @@ export class PartitionStore {
     }
   }
 
-  #changedPoints(): OffsetEntry[] | undefined {
-    const offsets: OffsetEntry[] = []
-    let isMoved = false
-    for (const [index, { topic, partition, log }] of this.all()) {
-      const offset = log.recoveryPoint
-      if (this.#recoveryPoint[index] !== offset) isMoved = true
-      offsets.push({ topic, partition, offset })
-    }
-    if (!isMoved) return undefined
-    for (const [name, offset] of this.#unopened) {
-      const partition = parsePartitionDirectoryName(name)
-      if (partition !== undefined) offsets.push({ ...partition, offset })
-    }
-    return offsets
-  }
-
-  #noteWritten(points: readonly PartitionOffset[]): void {
-    const offsets = new Map(
-      points.map(({ topic, partition, offset }) => [partitionName(topic, partition), offset]),
-    )
-    for (const [index, { topic, partition }] of this.all()) {
-      const offset = offsets.get(partitionName(topic, partition))
-      if (offset !== undefined) this.#recoveryPoint[index] = offset
+  *#currentPoints(): Generator<PartitionOffset> {
+    for (const [, { topic, partition, log }] of this.all()) {
+      yield { topic, partition, offset: log.recoveryPoint }
     }
   }
 

@@ -24,8 +24,11 @@ import {
 } from './progress-board-layout.ts'
 import { cacheLineWords, loadShared, storeShared } from './shared-words.ts'
 
-/** `abandon`: stop without flushing, for data that nobody will open again. */
-export const brokerControl = { run: 0, pause: 1, stop: 2, abandon: 3 } as const
+/**
+ * `abandon`: stop without flushing, for data that nobody will open again. `shutDown`: ask the
+ * controller to be let go, and go on until then.
+ */
+export const brokerControl = { run: 0, pause: 1, stop: 2, abandon: 3, shutDown: 4 } as const
 /** `diskFailed`: it ended itself, because its disk did. */
 export const brokerState = {
   dead: 0,

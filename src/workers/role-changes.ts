@@ -45,6 +45,7 @@ export interface RoleChangesParts {
 
 export class RoleChanges {
   readonly #parts: RoleChangesParts
+  #isSwept = false
 
   constructor(parts: RoleChangesParts) {
     this.#parts = parts
@@ -52,7 +53,8 @@ export class RoleChanges {
 
   get hasWork(): boolean {
     const { link, followed } = this.#parts
-    return (link.isRegistered && link.changed.size > 0) || followed.waiting.size > 0
+    const areThereChanges = link.changed.size + link.changedTopics.size > 0
+    return (link.isRegistered && areThereChanges) || followed.waiting.size > 0
   }
 
   step(nowMs: number): number {
@@ -67,22 +69,50 @@ export class RoleChanges {
   #applyChanges(nowMs: number): number {
     const { link } = this.#parts
     if (!link.isRegistered) return 0
-    let applied = 0
+    this.#sweep()
+    // All at once: a minimum of in-sync replicas must count here before the controller's answer to
+    // a proposal made under the new one does.
+    let applied = this.#applySettings(nowMs)
     for (const index of link.changed) {
       if (applied === changesPerStepMax || this.#isOver(applied, nowMs)) break
       link.changed.delete(index)
       const registration = link.image.partition(index)
-      if (registration === undefined) this.#stop(index)
+      if (registration === undefined) this.#remove(index)
       else this.#apply(registration, nowMs)
       applied++
     }
     return applied
   }
 
+  /** Once, with all metadata that there was at the registration. */
+  #sweep(): void {
+    if (this.#isSwept) return
+    const { link, store } = this.#parts
+    store.doomedDirectories.sweep(link.image)
+    this.#isSwept = true
+  }
+
+  #applySettings(nowMs: number): number {
+    const { brokerId, link, leaders, store } = this.#parts
+    if (link.changedTopics.size === 0) return 0
+    for (const topic of link.changedTopics) {
+      const entries = link.image.topicConfigs(topic)
+      for (const index of link.image.topicNamed(topic)?.partitions.values() ?? []) {
+        if (!store.has(index)) continue
+        store.configure(index, entries)
+        const registration = link.image.partition(index)
+        const leads = leaders.isLeader(index) && registration?.leader === brokerId
+        if (leads) this.#lead(registration, nowMs)
+      }
+    }
+    link.changedTopics.clear()
+    return 1
+  }
+
   #apply(registration: PartitionRegistration, nowMs: number): void {
     const { brokerId, link, store } = this.#parts
     if (!registration.replicas.includes(brokerId)) {
-      this.#stop(registration.index)
+      this.#remove(registration.index)
       return
     }
     try {
@@ -150,6 +180,14 @@ export class RoleChanges {
     const { brokerId, link } = this.#parts
     if (link.image.broker(brokerId)?.inControlledShutdown !== true) return false
     return leader < 1 || !inSyncReplicas.includes(brokerId)
+  }
+
+  /** The topic is gone, or the replica has moved (Kafka: `ReplicaManager.stopPartitions`). */
+  #remove(partition: PartitionIndex): void {
+    const { catchUp, store } = this.#parts
+    this.#stop(partition)
+    catchUp.forget(partition)
+    store.remove(partition)
   }
 
   #stop(partition: PartitionIndex): void {

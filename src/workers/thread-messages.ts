@@ -7,7 +7,7 @@ import type { BrokerAnswer } from './broker-commands.ts'
 import type { BrokerNews } from './broker-news.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import type { BrokerIdentity } from './controller-link.ts'
-import type { StoredOffsets } from './partition-store.ts'
+import type { StoredOffsets } from './remembered-offsets.ts'
 
 /** `topic-partition` and an offset, as Kafka's checkpoint files have them. */
 export interface OffsetEntry {
@@ -36,6 +36,8 @@ export type BrokerThreadMessage =
   | { readonly type: 'news'; readonly news: BrokerNews }
   | { readonly type: 'cleanedOffsets'; readonly entries: readonly OffsetEntry[] }
   | { readonly type: 'highWatermarks'; readonly entries: readonly OffsetEntry[] }
+  /** Its leaderships have moved away: it may be stopped. */
+  | { readonly type: 'mayStop' }
   /** The broker's disk failed: the thread ends by itself. */
   | { readonly type: 'diskFailed'; readonly message: string }
   | {
@@ -52,8 +54,7 @@ export interface ControllerThreadData {
   readonly memory: ClusterMemory
   readonly directory: string
   readonly clusterId: string
-  readonly brokerSessionTimeoutMs: number
-  readonly partitionsMax: number
+  readonly config: ClusterConfig
   readonly commandPort: MessagePort
 }
 

@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest'
 import { Cluster } from '../../src/cluster.ts'
 import type { ClusterEvent } from '../../src/cluster-events.ts'
 import type { ClusterOptions, CreateTopicOptions } from '../../src/cluster-options.ts'
+import { isTidemarkError } from '../../src/errors.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 export interface TestCluster {
@@ -46,11 +47,26 @@ export async function openWithTopic(
   return opened
 }
 
-export async function until(what: string, condition: () => boolean, limitMs = 15_000) {
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  limitMs = 15_000,
+) {
   const endMs = performance.now() + limitMs
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > endMs) throw new Error(`within ${limitMs} ms not seen: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** Code of the error that it ends with; undefined: it succeeds. */
+export async function errorOf(promise: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await promise
+    return undefined
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    return error.code
   }
 }
 

@@ -16,6 +16,7 @@ import type { PartitionChangeRecord } from './metadata-records.ts'
  * - `rejected`: the broker's request, or its proposals for `partitions`, were refused with `error`.
  * - `elected`: the leaders of `partitions` changed, because of the event before it, or for want of
  *   one by request or by the clock (`brokerId` 0).
+ * - `started`: a controller has replayed the log, and leads it in a new epoch.
  * - `snapshot`: the state was written down, or with `error` could not be.
  * - `reassigning`: replicas of `partitions` are being moved, or the move was called off.
  */
@@ -29,6 +30,7 @@ export type ControllerEventKind =
   | 'elected'
   | 'reassigning'
   | 'snapshot'
+  | 'started'
 
 export interface ControllerEvent {
   readonly atMs: number

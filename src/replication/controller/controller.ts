@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../clock.ts'
 import { isTidemarkError, TidemarkError } from '../../errors.ts'
-import type { PartitionIndex } from '../../ids.ts'
+import { type PartitionIndex, partitionIndex } from '../../ids.ts'
 import { limits } from '../../limits.ts'
 import type {
   BrokerHeartbeatRequest,
@@ -106,7 +106,9 @@ export class Controller {
     this.#newTopicId = options.newTopicId ?? randomUuid
     this.#sessions = new BrokerSessions(this.#config.brokerSessionTimeoutMs)
     this.#replayLog()
-    this.#image.forEachPartition(({ index }) => this.#changed.add(index))
+    for (let index = 0; index < this.#image.partitionIndexesEnd; index++) {
+      this.#changed.add(partitionIndex(index))
+    }
     if (this.#log.endOffset === 0) this.#commit(this.#firstRecords())
     refuseNewerFormat(this.#image)
     const nowMs = this.#clock.nowMs()
@@ -234,7 +236,7 @@ export class Controller {
     const elections = this.#elections.take(this.#image, nowMs)
     if (elections === undefined) return 0
     if (this.#tryCommit(elections.records)) this.#note(elections.events)
-    return elections.records.length > 0 ? 1 : 0
+    return 1
   }
 
   /** One that fails is tried again when as much has been appended once more. */
