@@ -42,12 +42,6 @@ export const mutations: readonly Mutation[] = [
     to: 'return brokerEpoch < -1',
   },
   {
-    name: 'proposal-of-old-leader-epoch',
-    path: 'src/replication/controller/decide-alter-partition.ts',
-    from: 'applies: ({ item, registration }) => item.leaderEpoch < registration.leaderEpoch,',
-    to: 'applies: () => false,',
-  },
-  {
     name: 'proposal-of-old-partition-epoch',
     path: 'src/replication/controller/decide-alter-partition.ts',
     from: 'applies: ({ item, registration }) => item.partitionEpoch < registration.partitionEpoch,',
