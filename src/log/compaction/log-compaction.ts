@@ -24,7 +24,10 @@ interface CompactedLog extends Flushable {
   readonly logStartOffset: number
   readonly logEndOffset: number
   readonly recoveryPoint: number
-  readonly producers: { snapshot(): readonly ProducerSnapshotEntry[] }
+  readonly producers: {
+    snapshot(): readonly ProducerSnapshotEntry[]
+    indexesReplaced(): void
+  }
 }
 
 export class LogCompaction {
@@ -117,11 +120,14 @@ export class LogCompaction {
   #exchange({ generation, groups, cleanedOffset }: CleanerResult): number {
     if (generation !== this.#row.generation) return 0
     let count = 0
+    let isWhole = true
     for (const group of groups) {
-      if (!this.#row.replace(group)) return count
+      isWhole = this.#row.replace(group)
+      if (!isWhole) break
       count += group.baseOffsets.length
     }
-    this.cleanedOffset = cleanedOffset
+    if (isWhole) this.cleanedOffset = cleanedOffset
+    if (count > 0) this.#log.producers.indexesReplaced()
     return count
   }
 

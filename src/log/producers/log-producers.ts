@@ -235,6 +235,11 @@ export class LogProducers {
     this.#snapshotOffsets = this.#snapshotOffsets.filter((offset) => !unwanted.has(offset))
   }
 
+  /** Segments were exchanged for others, and their indexes with them. */
+  indexesReplaced(): void {
+    this.#findIndexes(this.#fs.list(this.#directory) ?? [])
+  }
+
   #findIndexes(names: readonly string[]): void {
     this.#indexBases = names
       .map((name) => baseOffsetOfName(name, transactionIndexSuffix))
