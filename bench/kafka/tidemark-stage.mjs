@@ -78,6 +78,6 @@ export class TidemarkStage {
   }
 
   async electPreferredLeaders() {
-    await this.#cluster.electLeaders({ type: 'preferred' })
+    await this.#cluster.admin.electLeaders('preferred')
   }
 }
