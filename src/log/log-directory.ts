@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
 import { readTextFile, replaceFile } from './checkpoint-file.ts'
+import { lockDirectory, lockFileName } from './directory-lock.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
-import { makeDirectoryDurably } from './make-directory.ts'
 import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
 import {
   type OffsetsByPartition,
@@ -23,7 +23,6 @@ import {
   type TopicPartition,
 } from './topic-name.ts'
 
-const lockFileName = '.lock'
 const metaPropertiesFileName = 'meta.properties'
 const cleanShutdownFileName = '.kafka_cleanshutdown'
 
@@ -91,21 +90,7 @@ export class LogDirectory {
   static open(options: LogDirectoryOptions): LogDirectory {
     const fs = options.fs ?? realFileSystem
     const { directory } = options
-    let lockFd = -1
-    try {
-      makeDirectoryDurably(fs, directory)
-      lockFd = fs.open(path.join(directory, lockFileName), 'create')
-      if (!fs.tryLock(lockFd)) {
-        throw new TidemarkError(
-          'DIRECTORY_IN_USE',
-          `directory ${directory} is in use by another process or cluster`,
-        )
-      }
-      return new LogDirectory(options, fs, lockFd)
-    } catch (cause) {
-      if (lockFd >= 0) fs.close(lockFd)
-      throw storageError('cannot open', directory, cause)
-    }
+    return lockDirectory(fs, directory, 'directory', (fd) => new LogDirectory(options, fs, fd))
   }
 
   get properties(): MetaProperties {

@@ -3,18 +3,15 @@
  * checkpoint with what a broker's directory would hold for it. Apache Kafka passes over both.
  */
 import path from 'node:path'
-import { TidemarkError } from '../errors.ts'
 import {
   corruptEntry,
   nonNegativeInteger,
   readCheckpointFile,
   writeCheckpointFile,
 } from './checkpoint-file.ts'
+import { lockDirectory } from './directory-lock.ts'
 import type { FileSystem } from './file-system.ts'
-import { makeDirectoryDurably } from './make-directory.ts'
-import { storageError } from './storage-error.ts'
 
-const lockFileName = '.lock'
 const stateFileName = 'standalone-checkpoint'
 
 export interface StandaloneOffsets {
@@ -64,21 +61,7 @@ export class StandaloneState {
    * @throws {TidemarkError} DIRECTORY_IN_USE, CORRUPT_FILE, KAFKA_STORAGE_ERROR
    */
   static claim(fs: FileSystem, directory: string): StandaloneState {
-    let lockFd = -1
-    try {
-      makeDirectoryDurably(fs, directory)
-      lockFd = fs.open(path.join(directory, lockFileName), 'create')
-      if (!fs.tryLock(lockFd)) {
-        throw new TidemarkError(
-          'DIRECTORY_IN_USE',
-          `log ${directory} is open already, here or in another process`,
-        )
-      }
-      return new StandaloneState(fs, directory, lockFd)
-    } catch (cause) {
-      if (lockFd >= 0) fs.close(lockFd)
-      throw storageError('cannot open log', directory, cause)
-    }
+    return lockDirectory(fs, directory, 'log', (fd) => new StandaloneState(fs, directory, fd))
   }
 
   /** As last written down. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { work } from '../support/worker-load.ts'
 import { expectNothingLost, expectSameLogs } from '../support/worker-logs.ts'
 
 const seeds = Array.from({ length: 20 }, (_, index) => 1_000 + index)
@@ -16,22 +17,6 @@ function newCluster(): WorkerCluster {
     topic: { 'min.insync.replicas': '2', 'segment.bytes': '32768' },
     config: { 'catch.up.read.bytes': 4_096, 'replica.lag.time.max.ms': 500 },
   })
-}
-
-/** Random load and steps; small and large batches, several in a round. */
-function work(cluster: WorkerCluster, random: SeededRandom, steps: number): void {
-  for (let at = 0; at < steps; at++) {
-    const choice = random.nextBelow(10)
-    if (choice < 4) {
-      const bytes = [10, 200, 2_000, 15_000][random.nextBelow(4)]!
-      cluster.produce(random.nextBelow(cluster.partitions), 1 + random.nextBelow(3), bytes / 3)
-    } else if (choice < 9) cluster.step(1 + random.nextBelow(cluster.brokers))
-    else {
-      cluster.clock.advance(random.nextBelow(20))
-      cluster.round()
-    }
-    cluster.checkHighWatermarks()
-  }
 }
 
 describe('a follower whose thread ends', () => {

@@ -3,6 +3,7 @@ import { brokerId } from '../../src/ids.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { FaultWords } from '../../src/workers/fault-words.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { work } from '../support/worker-load.ts'
 import { expectNothingLost, expectSameLogs } from '../support/worker-logs.ts'
 
 const seeds = Array.from({ length: 25 }, (_, index) => 7_000 + index)
@@ -74,21 +75,6 @@ class Faults {
       this.#words.setFetchCut(brokerId(other), brokerId(victim), bits)
       this.#words.setFetchCut(brokerId(victim), brokerId(other), bits)
     }
-  }
-}
-
-function work(cluster: WorkerCluster, random: SeededRandom, steps: number): void {
-  for (let at = 0; at < steps; at++) {
-    const choice = random.nextBelow(10)
-    if (choice < 4) {
-      const bytes = [10, 200, 2_000, 15_000][random.nextBelow(4)]!
-      cluster.produce(random.nextBelow(cluster.partitions), 1 + random.nextBelow(3), bytes / 3)
-    } else if (choice < 9) cluster.step(1 + random.nextBelow(cluster.brokers))
-    else {
-      cluster.clock.advance(random.nextBelow(20))
-      cluster.round()
-    }
-    cluster.checkHighWatermarks()
   }
 }
 
