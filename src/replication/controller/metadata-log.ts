@@ -9,7 +9,9 @@ import { limits } from '../../limits.ts'
 import { nextOffsetAt } from '../../log/batch-header.ts'
 import { type FileSystem, realFileSystem } from '../../log/file-system.ts'
 import { type FlushPolicy, logConfigDefaults } from '../../log/log-config.ts'
+import { makeDirectoryDurably } from '../../log/make-directory.ts'
 import { PartitionLog } from '../../log/partition-log.ts'
+import { removeFiles } from '../../log/retention/doomed-files.ts'
 import {
   checkedBatchBytes,
   forEachMetadataRecord,
@@ -28,8 +30,11 @@ export const metadataDirectoryName = `${metadataTopic}-0`
 
 const snapshotsKept = 2
 const snapshotBytesDefault = 20 * 1024 * 1024
-/** Whole segments are let go of, so that they mustn't be much larger than what snapshots save. */
-const segmentBytesMin = 64 * 1024
+/**
+ * Only whole segments go, so that one mustn't be much larger than what a snapshot saves; and one
+ * must hold the largest decision: 100,000 partitions of 8 replicas, some 250 bytes each.
+ */
+const segmentBytesDefault = 32 * 1024 * 1024
 
 export interface MetadataLogOptions {
   /** The controller's own; the log lies in a directory inside, made when absent. */
@@ -42,11 +47,14 @@ export interface MetadataLogOptions {
   readonly flush?: FlushPolicy
   /** `metadata.log.max.record.bytes.between.snapshots`; default 20 MiB. */
   readonly snapshotBytes?: number
+  /** Default 32 MiB. No decision may be larger. */
+  readonly segmentBytes?: number
   readonly fs?: FileSystem
 }
 
 export class MetadataLog implements MetadataLogPort {
   readonly #log: PartitionLog
+  readonly #fs: FileSystem
   readonly #clock: Clock
   readonly #snapshotBytes: number
   readonly #snapshots: MetadataSnapshots
@@ -62,6 +70,7 @@ export class MetadataLog implements MetadataLogPort {
 
   private constructor(log: PartitionLog, fs: FileSystem, options: MetadataLogOptions) {
     this.#log = log
+    this.#fs = fs
     this.#clock = options.clock
     this.#snapshotBytes = options.snapshotBytes ?? snapshotBytesDefault
     this.#snapshots = new MetadataSnapshots(fs, log.directory)
@@ -78,15 +87,19 @@ export class MetadataLog implements MetadataLogPort {
    */
   static open(options: MetadataLogOptions): MetadataLog {
     const { directory, clock, flush, fs = realFileSystem } = options
-    fs.makeDirectory(directory)
-    const snapshotBytes = options.snapshotBytes ?? snapshotBytesDefault
+    // Or a loss of power might take it away with all that was made durable in it.
+    makeDirectoryDurably(fs, directory)
     const log = PartitionLog.open({
       directory: `${directory}/${metadataDirectoryName}`,
       topic: metadataTopic,
       partition: 0,
       config: {
         ...logConfigDefaults,
-        segmentBytes: Math.max(segmentBytesMin, Math.min(snapshotBytes, 1024 ** 3)),
+        segmentBytes: options.segmentBytes ?? segmentBytesDefault,
+        // Neither age nor size ends a decision, only a snapshot that tells it.
+        retentionMs: -1,
+        retentionBytes: -1,
+        fileDeleteDelayMs: 0,
         maxMessageBytes: limits.batchBytesMax,
         flush: flush ?? { kind: 'os' },
       },
@@ -158,6 +171,7 @@ export class MetadataLog implements MetadataLogPort {
     if (kept.length < snapshotsKept) return
     this.#log.advanceLogStart(Math.min(kept[0].endOffset, this.endOffset))
     for (const old of all.slice(0, -snapshotsKept)) this.#snapshots.remove(old)
+    this.#deleteOldSegments()
   }
 
   flushIfDue(nowMs: number): boolean {
@@ -167,6 +181,13 @@ export class MetadataLog implements MetadataLogPort {
   /** Makes the log durable and closes it. */
   close(): void {
     this.#log.close()
+  }
+
+  /** Nobody but this thread reads them, so that their files go at once. */
+  #deleteOldSegments(): void {
+    const nowMs = this.#clock.nowMs()
+    this.#log.deleteOldSegments({ nowMs, highWatermark: this.endOffset })
+    removeFiles(this.#fs, this.#log.doomed.takeDue(nowMs))
   }
 
   /** Takes the newest snapshot that is whole. @returns the epoch of the newest there is, or -1 */

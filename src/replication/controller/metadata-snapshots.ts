@@ -32,6 +32,10 @@ const nameOfSnapshot = /^(\d{20})-(\d{10})\.checkpoint$/
 /** Types of control records (Kafka: ControlRecordType). */
 const controlTypes = { header: 3, footer: 4 } as const
 const controlKeyBytes = 4
+/** Of the header's and the footer's format. */
+const controlVersionMax = 0
+/** The controller that comes after has one more, in 32 bits. */
+const epochMax = 0x7fff_fffe
 const recordsPerBatchMax = 1024
 
 export class MetadataSnapshots {
@@ -52,7 +56,7 @@ export class MetadataSnapshots {
       const match = nameOfSnapshot.exec(name)
       if (match === null) continue
       const id = { endOffset: Number(match[1]), epoch: Number(match[2]) }
-      if (Number.isSafeInteger(id.endOffset)) found.push(id)
+      if (Number.isSafeInteger(id.endOffset) && id.epoch <= epochMax) found.push(id)
     }
     return found.sort((a, b) => a.endOffset - b.endOffset || a.epoch - b.epoch)
   }
@@ -171,7 +175,7 @@ function readRecords(memory: BatchMemory, id: SnapshotId, file: string): Metadat
     if (baseOffsetAt(memory, position) !== nextOffset) throw corrupt(position, 'offset')
     if (leaderEpochAt(memory, position) !== id.epoch) throw corrupt(position, 'epoch')
     if (isControlAt(memory, position)) {
-      const type = controlTypeAt(memory, position)
+      const type = controlTypeAt(memory, position, file)
       const isHeader = type === controlTypes.header
       if (isHeader !== (position === 0)) throw corrupt(position, `control record ${type}`)
       isEnded = type === controlTypes.footer
@@ -186,12 +190,25 @@ function readRecords(memory: BatchMemory, id: SnapshotId, file: string): Metadat
   return records
 }
 
-/** Of the batch's last control record; those that Kafka adds (5, 6) mean nothing here. */
-function controlTypeAt(memory: BatchMemory, position: number): number {
+/**
+ * Of the batch's last control record; those that Kafka adds (5, 6) mean nothing here.
+ *
+ * @throws {TidemarkError} UNSUPPORTED_VERSION when a later version wrote it.
+ */
+function controlTypeAt(memory: BatchMemory, position: number, file: string): number {
   let type = -1
-  forEachRecord(memory, position, ({ bytes, keyPosition, keyLength }) => {
-    if (keyLength !== controlKeyBytes) return
+  forEachRecord(memory, position, (place) => {
+    const { bytes, keyPosition, valuePosition } = place
+    if (place.keyLength !== controlKeyBytes || place.valueLength < 2) return
     type = (bytes[keyPosition + 2] << 8) | bytes[keyPosition + 3]
+    const version = (bytes[valuePosition] << 8) | bytes[valuePosition + 1]
+    if (version <= controlVersionMax || !isOurs(type)) return
+    const detail = `${file}: version ${version} of control record ${type}: at most ${controlVersionMax}`
+    throw new TidemarkError('UNSUPPORTED_VERSION', detail)
   })
   return type
+}
+
+function isOurs(type: number): boolean {
+  return type === controlTypes.header || type === controlTypes.footer
 }
