@@ -168,6 +168,7 @@ export class Cluster {
       lookup: (topic) => this.partitionsOf(topic),
       nowMs: () => systemClock.nowMs(),
       poll: () => this.#pollAcknowledgements(),
+      producerId: () => this.#client.producerIds.next(),
       options,
       onClosed: () => this.#producers.delete(producer),
     })

@@ -105,6 +105,8 @@ const clusterShape = {
   'replica.fetch.wait.max.ms': z.number().int().min(5).max(500).default(500),
   /** A fetch of a partition that failed is tried again after so long. */
   'replica.fetch.backoff.ms': positive.default(1_000),
+  /** Looked at when old segments are. */
+  'producer.id.expiration.ms': positive.default(24 * 3_600_000),
   /** Shared ring of each broker; a power of two. */
   'ring.bytes': z
     .number()

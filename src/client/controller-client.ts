@@ -8,14 +8,18 @@ import { MetadataImage } from '../replication/controller/metadata-image.ts'
 import type {
   AdminRequest,
   AdminResponse,
+  AllocateProducerIdsRequest,
+  AllocateProducerIdsResponse,
   ControllerRequest,
   ControllerResponse,
   CreateTopicRequest,
   CreateTopicResponse,
   PartitionResult,
 } from '../replication/messages.ts'
+import { ProducerIds } from './producer-ids.ts'
 
-type Answer = CreateTopicResponse | AdminResponse
+type Answer = CreateTopicResponse | AdminResponse | AllocateProducerIdsResponse
+type Question = AdminRequest | CreateTopicRequest | AllocateProducerIdsRequest
 type Uncorrelated<R> = R extends unknown ? Omit<R, 'correlationId'> : never
 
 interface Waiting {
@@ -25,6 +29,8 @@ interface Waiting {
 
 export class ControllerClient {
   readonly image = new MetadataImage()
+  /** For the producers of this process. */
+  readonly producerIds = new ProducerIds(() => this.#allocateProducerIds())
   #port: MessagePort
   readonly #wake: () => void
   readonly #waiting = new Map<number, Waiting>()
@@ -73,7 +79,12 @@ export class ControllerClient {
     return ((await this.#ask(request)) as AdminResponse).results
   }
 
-  async #ask(request: Uncorrelated<AdminRequest | CreateTopicRequest>): Promise<Answer> {
+  async #allocateProducerIds(): Promise<AllocateProducerIdsResponse> {
+    const answer = await this.#ask({ type: 'allocateProducerIds' })
+    return answer as AllocateProducerIdsResponse
+  }
+
+  async #ask(request: Uncorrelated<Question>): Promise<Answer> {
     if (this.#isClosed) throw closedError()
     const correlationId = ++this.#correlationId
     const response = await new Promise<Answer>((resolve, reject) => {
@@ -105,7 +116,7 @@ export class ControllerClient {
       this.image.replayAll(message.baseOffset, message.records)
     } else if (message.type === 'metadataSnapshot') {
       this.image.load(message.records, message.endOffset)
-    } else if (message.type === 'createTopicResponse' || message.type === 'adminResponse') {
+    } else if (isAnswer(message)) {
       this.#waiting.get(message.correlationId)?.resolve(message)
       this.#waiting.delete(message.correlationId)
     }
@@ -114,4 +125,10 @@ export class ControllerClient {
 
 function closedError(): TidemarkError {
   return new TidemarkError('BROKER_CLOSED', 'the cluster is closed')
+}
+
+function isAnswer(message: ControllerResponse): message is Answer {
+  const { type } = message
+  if (type === 'createTopicResponse' || type === 'adminResponse') return true
+  return type === 'allocateProducerIdsResponse'
 }

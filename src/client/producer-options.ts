@@ -6,6 +6,11 @@ export interface ProducerOptions {
   /** `'all'`: every in-sync replica has it (default); 1: the leader has it; 0: handed over. */
   readonly acks?: 0 | 1 | 'all'
   /**
+   * Whether each record is in the log exactly once, in the order of `send`, however often its batch
+   * must be sent (Kafka: `enable.idempotence`). Needs acks `'all'`, and is the default then.
+   */
+  readonly idempotent?: boolean
+  /**
    * How long a batch waits for more records, ms (default 0: until the end of this turn of the event
    * loop).
    */
@@ -23,6 +28,7 @@ export interface ProducerOptions {
 
 const defaults: Required<ProducerOptions> = {
   acks: 'all',
+  idempotent: true,
   lingerMs: 0,
   batchBytes: 16_384,
   compression: 'none',
@@ -51,11 +57,27 @@ export function checkedProducerOptions(
     throw invalid(`${unknown[0]}: unknown producer option; allowed are ${allowed}`)
   }
   const checked: Required<ProducerOptions> = { ...defaults, ...Object.fromEntries(given) }
-  const { acks, compression } = checked
+  const { acks } = checked
   if (acks !== 0 && acks !== 1 && acks !== 'all') {
     const detail = `acks = ${String(acks)}: allowed are 0, 1, all`
     throw new TidemarkError('INVALID_REQUIRED_ACKS', detail)
   }
+  if (typeof checked.idempotent !== 'boolean') {
+    throw invalid(`idempotent = ${String(checked.idempotent)}: allowed are true, false`)
+  }
+  if (checked.idempotent && acks !== 'all') {
+    if (options.idempotent === true)
+      throw invalid(`idempotent: true needs acks = 'all', not ${acks}`)
+    return checkedNumbers({ ...checked, idempotent: false }, batchBytesMax)
+  }
+  return checkedNumbers(checked, batchBytesMax)
+}
+
+function checkedNumbers(
+  checked: Required<ProducerOptions>,
+  batchBytesMax: number,
+): Required<ProducerOptions> {
+  const { compression } = checked
   if (!compressions.includes(compression)) {
     throw invalid(`compression = ${String(compression)}: allowed are ${compressions.join(', ')}`)
   }

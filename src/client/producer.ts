@@ -3,9 +3,8 @@
  * Records are held by reference until their batch is full or its linger is over; then they are
  * encoded once, straight into the ring.
  *
- * Order: records of one partition are appended in the order of `send`, unless a batch was refused
- * and had to be sent again while a later one was accepted (as with Kafka's producer without
- * idempotence).
+ * Order: records of one partition are appended in the order of `send`, and once each. Without
+ * idempotence a batch that had to be sent again may come behind a later one that was accepted.
  */
 import { errorCodeOf, isTidemarkError, TidemarkError } from '../errors.ts'
 import type { PartitionIndex } from '../ids.ts'
@@ -16,8 +15,17 @@ import type { ProduceRecord } from '../log/record.ts'
 import { toProduceRecord } from '../log/record-input.ts'
 import type { RingProducer } from '../workers/ring-producer.ts'
 import { partitionForKey } from './partitioner.ts'
+import {
+  type Batch,
+  isNotAppended,
+  mayComeAgain,
+  newBatch,
+  type Pending,
+  sizeAfter,
+} from './producer-batch.ts'
 import { checkedProducerOptions, type ProducerOptions } from './producer-options.ts'
 import { type SendRecord, sizeInBatch } from './producer-record.ts'
+import { ProducerSequences } from './producer-sequences.ts'
 import type { WakeLoop } from './wake-loop.ts'
 
 export interface RecordMetadata {
@@ -31,32 +39,6 @@ export interface RecordMetadata {
 /** Where a topic's partitions are; undefined for a topic that does not exist. */
 export type TopicLookup = (topic: string) => readonly PartitionIndex[] | undefined
 
-interface Pending {
-  readonly record: ProduceRecord
-  readonly resolve: (metadata: RecordMetadata) => void
-  readonly reject: (error: TidemarkError) => void
-}
-
-interface Batch {
-  readonly topic: string
-  readonly partition: number
-  readonly index: PartitionIndex
-  readonly pending: Pending[]
-  /** Batches of a partition leave in this order. */
-  readonly order: number
-  readonly deadlineMs: number
-  /** Exactly what it takes without compression. */
-  bytes: number
-  /** Not before: linger, or back-off after a refusal. */
-  dueAtMs: number
-  /** It was handed over once: it takes no more records, and keeps its back-off. */
-  isSealed: boolean
-  /** Its records have been answered. */
-  isSettled: boolean
-}
-
-/** The batch is certainly not in the log: it may be sent again without a duplicate. */
-const notAppended = new Set(['NOT_LEADER_OR_FOLLOWER', 'NOT_ENOUGH_REPLICAS'])
 const retryBackoffMs = 20
 const recordOverheadBytes = 32
 
@@ -66,6 +48,8 @@ export class Producer {
   readonly #lookup: TopicLookup
   readonly #nowMs: () => number
   readonly #options: Required<ProducerOptions>
+  /** Of an idempotent producer. */
+  readonly #sequences: ProducerSequences | undefined
   readonly #encoder = new BatchEncoder()
   /** Batches not handed over yet, by partition, in order; the last one may still take records. */
   readonly #queues = new Map<PartitionIndex, Batch[]>()
@@ -91,6 +75,8 @@ export class Producer {
     readonly nowMs: () => number
     /** Takes in this thread's acknowledgements and hands each to its producer. */
     readonly poll: () => void
+    /** A producer id of its own. */
+    readonly producerId: () => Promise<number>
     readonly options: ProducerOptions
     readonly onClosed: () => void
   }) {
@@ -101,6 +87,9 @@ export class Producer {
     this.#poll = parts.poll
     this.#release = parts.onClosed
     this.#options = checkedProducerOptions(parts.options, parts.ring.batchBytesMax)
+    if (!this.#options.idempotent) return
+    this.#sequences = new ProducerSequences()
+    void this.#takeProducerId(this.#sequences, parts.producerId)
   }
 
   /**
@@ -167,9 +156,23 @@ export class Producer {
     const batch = this.#inFlight.get(ticket)
     if (batch === undefined) return false
     this.#inFlight.delete(ticket)
+    this.#sequences?.answered(batch.index)
     if (errorNumber === 0) this.#complete(batch, baseOffset)
     else this.#refused(batch, new TidemarkError(errorCodeOf(errorNumber)), baseOffset)
     return true
+  }
+
+  /** Until there is one nothing is handed over; the batches' own deadlines count. */
+  async #takeProducerId(sequences: ProducerSequences, take: () => Promise<number>): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        sequences.producerId = await take()
+        this.#schedule()
+        return
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, retryBackoffMs).unref())
+      }
+    }
   }
 
   #place(input: SendRecord, record: ProduceRecord) {
@@ -210,7 +213,9 @@ export class Producer {
     if (batch === undefined || batch.isSealed || batch.bytes + bytes > batchBytes) {
       const nowMs = this.#nowMs()
       if (batch?.isSealed === false) batch.dueAtMs = Math.min(batch.dueAtMs, nowMs)
-      batch = this.#newBatch(topic, partition, index, nowMs)
+      this.#bufferedBytes += batchOverheadBytes
+      const order = this.#batches++
+      batch = newBatch({ topic, partition, index }, order, nowMs, this.#options)
       bytes = sizeAfter(batch, record)
       queue.push(batch)
     }
@@ -219,22 +224,6 @@ export class Producer {
     this.#bufferedBytes += bytes + recordOverheadBytes
     if (batch.bytes >= batchBytes) batch.dueAtMs = 0
     this.#schedule()
-  }
-
-  #newBatch(topic: string, partition: number, index: PartitionIndex, nowMs: number): Batch {
-    this.#bufferedBytes += batchOverheadBytes
-    return {
-      topic,
-      partition,
-      index,
-      pending: [],
-      order: this.#batches++,
-      deadlineMs: nowMs + this.#options.deliveryTimeoutMs,
-      bytes: batchOverheadBytes,
-      dueAtMs: nowMs + this.#options.lingerMs,
-      isSealed: false,
-      isSettled: false,
-    }
   }
 
   /** At the end of this turn for what is due, by timer for the rest. */
@@ -278,6 +267,7 @@ export class Producer {
       return true
     }
     const ring = this.#ring
+    if (this.#sequences?.mayHandOver(batch.index, batch) === false) return false
     if (ring.tryClaim(batch.index, batch.bytes) !== 'claimed') return false
     batch.isSealed = true
     const bytes = this.#encode(batch)
@@ -286,6 +276,7 @@ export class Producer {
     const ticket = ring.commit(batch.index, bytes, acks, this.#options.requestTimeoutMs)
     if (acks === 0) this.#complete(batch, -1)
     else this.#inFlight.set(ticket, batch)
+    this.#sequences?.handedOver(batch.index)
     return true
   }
 
@@ -296,7 +287,11 @@ export class Producer {
     const ring = this.#ring
     const { compression } = this.#options
     try {
-      this.#encoder.begin(ring.claimMemory, ring.claimPosition, batch.bytes, { compression })
+      this.#sequences?.assign(batch.index, batch, batch.pending.length)
+      const { producerEpoch, baseSequence } = batch
+      const producerId = this.#sequences?.producerId ?? -1
+      const options = { compression, producerId, producerEpoch, baseSequence }
+      this.#encoder.begin(ring.claimMemory, ring.claimPosition, batch.bytes, options)
       for (const { record } of batch.pending) {
         const fits = this.#encoder.tryAppend(record)
         invariant(fits, 'a batch has the size that was worked out for it')
@@ -311,14 +306,14 @@ export class Producer {
   }
 
   /** @param baseOffset where a leader had appended it that leads no more; -1: nowhere */
-  #refused(batch: Batch, error: TidemarkError, baseOffset: number): void {
+  #refused(batch: Batch, answer: TidemarkError, baseOffset: number): void {
     const nowMs = this.#nowMs()
-    if (baseOffset >= 0 && error.code === 'NOT_LEADER_OR_FOLLOWER') {
+    let error = answer
+    if (baseOffset >= 0 && answer.code === 'NOT_LEADER_OR_FOLLOWER') {
       const detail = 'the leader was replaced after it had appended the batch'
-      this.#fail(batch, new TidemarkError('NETWORK_EXCEPTION', { detail, cause: error }))
-      return
+      error = new TidemarkError('NETWORK_EXCEPTION', { detail, cause: answer })
     }
-    if (!notAppended.has(error.code) || nowMs > batch.deadlineMs) {
+    if (nowMs > batch.deadlineMs || !this.#mayBeSentAgain(batch, error)) {
       this.#fail(batch, error)
       return
     }
@@ -330,6 +325,12 @@ export class Producer {
       queue.splice(at < 0 ? queue.length : at, 0, batch)
     }
     this.#schedule()
+  }
+
+  #mayBeSentAgain(batch: Batch, { code, retriable }: TidemarkError): boolean {
+    const sequences = this.#sequences
+    if (sequences === undefined) return isNotAppended(code)
+    return mayComeAgain(batch, { code, retriable, sequences })
   }
 
   #complete(batch: Batch, baseOffset: number): void {
@@ -348,6 +349,7 @@ export class Producer {
 
   #giveBack(batch: Batch): void {
     batch.isSettled = true
+    this.#sequences?.settled(batch.index, batch)
     this.#bufferedBytes -= batch.bytes + batch.pending.length * recordOverheadBytes
     if (this.#bufferedBytes < this.#options.bufferBytes) this.#wakeRoomWaiters()
   }
@@ -355,11 +357,6 @@ export class Producer {
   #wakeRoomWaiters(): void {
     for (const resolve of this.#roomWaiters.splice(0)) resolve()
   }
-}
-
-/** What the batch grows by with one more record. */
-function sizeAfter({ pending }: Batch, record: ProduceRecord): number {
-  return sizeInBatch(record, pending.length, pending[0]?.record.timestampMs ?? record.timestampMs)
 }
 
 function asTidemarkError(error: unknown): TidemarkError {

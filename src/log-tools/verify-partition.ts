@@ -19,6 +19,7 @@ import { decodeProducerSnapshot } from '../log/producers/producer-snapshot.ts'
 import { parseEpochCheckpoint } from './checkpoint-lines.ts'
 import { EpochCheck, type EpochHistory } from './verify-epochs.ts'
 import { OffsetOrder } from './verify-offset-order.ts'
+import { ProducerCheck } from './verify-producers.ts'
 import type { VerifyReport } from './verify-report.ts'
 import { type LogChecks, verifySegment } from './verify-segment.ts'
 import { TransactionCheck } from './verify-transaction-index.ts'
@@ -57,7 +58,10 @@ export function verifyPartition(
   report.counts.partitions += 1
   const order = new OffsetOrder(report, context.gapsBelow)
   const epochs = new EpochCheck(report, epochHistory(report, fs, directory, context, bases[0]))
-  const checks: LogChecks = { order, epochs, transactions: new TransactionCheck(report) }
+  const hasAllBatches = bases[0] === 0 && context.gapsBelow === 0
+  const producers = new ProducerCheck(report, fs, directory, hasAllBatches)
+  const transactions = new TransactionCheck(report)
+  const checks: LogChecks = { order, epochs, transactions, producers }
   let isWhole = true
   let complete = true
   for (const [index, baseOffset] of bases.entries()) {
@@ -68,6 +72,7 @@ export function verifyPartition(
   }
   const logEndOffset = Math.max(0, order.nextOffset)
   if (isWhole) epochs.end(logEndOffset)
+  producers.end(logEndOffset)
   checkCompanions(report, directory, names, bases)
   checkSnapshots(report, fs, directory, names, isWhole ? logEndOffset : Number.POSITIVE_INFINITY)
   const topicId = topicIdOf(report, fs, directory)

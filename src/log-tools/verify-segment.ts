@@ -14,6 +14,7 @@ import { verifyBatch } from './verify-batch.ts'
 import type { EpochCheck } from './verify-epochs.ts'
 import { OffsetIndexCheck } from './verify-offset-index.ts'
 import type { OffsetOrder } from './verify-offset-order.ts'
+import type { ProducerCheck } from './verify-producers.ts'
 import type { VerifyReport } from './verify-report.ts'
 import { TimeIndexCheck } from './verify-time-index.ts'
 import type { TransactionCheck } from './verify-transaction-index.ts'
@@ -26,6 +27,7 @@ export interface LogChecks {
   readonly order: OffsetOrder
   readonly epochs: EpochCheck
   readonly transactions: TransactionCheck
+  readonly producers: ProducerCheck
 }
 
 export interface SegmentPlace {
@@ -59,6 +61,7 @@ export function verifySegment(
     indexes.offsets?.lose(end.position)
     indexes.times?.lose()
     checks.order.lose()
+    checks.producers.lose()
     const next = indexes.offsets?.nextPosition(end.position)
     if (next === undefined || next >= end.fileBytes) break
     const rest = walkSegment(fs, file, next)
@@ -97,7 +100,7 @@ function verifyBatches(
   walk: Generator<WalkedBatch, WalkEnd>,
   file: string,
   baseOffset: number,
-  { order, epochs, transactions }: LogChecks,
+  { order, epochs, transactions, producers }: LogChecks,
   { offsets, times }: IndexChecks,
 ): WalkEnd {
   let next = walk.next()
@@ -107,6 +110,7 @@ function verifyBatches(
     const facts = verifyBatch(report, file, batch, order.mayLack(batch.baseOffset))
     if (facts === undefined) {
       order.lose()
+      producers.lose()
       offsets?.lose(batch.filePosition)
       times?.lose()
       continue
@@ -114,6 +118,7 @@ function verifyBatches(
     order.see(file, facts)
     epochs.see(file, facts)
     transactions.see(batch)
+    producers.see(batch)
     offsets?.see(facts)
     times?.see(facts)
     if (facts.lastOffset - baseOffset > relativeOffsetMax) {

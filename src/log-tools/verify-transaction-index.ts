@@ -52,6 +52,7 @@ export class TransactionCheck {
   /** `bytes`: the segment's index, if it has one. `isWhole`: the segment was read to its end. */
   endSegment(file: string, bytes: Uint8Array | undefined, isWhole: boolean): void {
     if (bytes !== undefined) this.#checkIndex(file, bytes, isWhole)
+    if (isWhole) this.#checkMissing(file, bytes ?? new Uint8Array(0))
     this.#aborts.clear()
   }
 
@@ -71,6 +72,16 @@ export class TransactionCheck {
       const found = `version ${version}, producer ${producerId}, offsets ${firstOffset} to ${lastOffset}, last stable offset ${lastStableOffset}`
       const place = { offset: lastOffset, position: entry.filePosition }
       this.#report.add('transaction-index', file, place, { expected, found })
+    }
+  }
+
+  /** Of a transaction without a record here nobody has to know. */
+  #checkMissing(file: string, bytes: Uint8Array): void {
+    const known = new Set(transactionIndexEntries(bytes).map(({ lastOffset }) => lastOffset))
+    for (const [offset, { producerId, firstOffset }] of this.#aborts) {
+      if (firstOffset === undefined || known.has(offset)) continue
+      const expected = `an entry of producer ${producerId}, offsets ${firstOffset} to ${offset}`
+      this.#report.add('transaction-index', file, { offset }, { expected, found: 'none' })
     }
   }
 

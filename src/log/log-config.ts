@@ -1,5 +1,5 @@
 /** What may be set for a log; names follow Kafka's topic configs (`segment.bytes`, …). */
-import type { TopicConfig } from '../config.ts'
+import type { ClusterConfig, TopicConfig } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { batchOverheadBytes } from './batch-layout.ts'
@@ -74,7 +74,7 @@ export const logConfigDefaults: LogConfig = {
 /** How a topic's settings look to its log. */
 export function logConfigOf(
   config: Omit<TopicConfig, 'min.insync.replicas' | 'unclean.leader.election.enable'>,
-  producerIdExpirationMs = logConfigDefaults.producerIdExpirationMs,
+  broker?: Pick<ClusterConfig, 'producer.id.expiration.ms'>,
 ): LogConfig {
   const flush =
     config['flush.messages'] === 1
@@ -99,7 +99,8 @@ export function logConfigOf(
     minCleanableDirtyRatio: config['min.cleanable.dirty.ratio'],
     minCompactionLagMs: config['min.compaction.lag.ms'],
     maxCompactionLagMs: config['max.compaction.lag.ms'],
-    producerIdExpirationMs,
+    producerIdExpirationMs:
+      broker?.['producer.id.expiration.ms'] ?? logConfigDefaults.producerIdExpirationMs,
   }
 }
 

@@ -185,7 +185,7 @@ class Recovery {
       endOffset: this.#segments[first].baseOffset,
       nowMs: Number.NEGATIVE_INFINITY,
     }
-    this.#producers.beginRecovery(range, this.#options.recoveryPoint)
+    this.#producers.beginRecovery(range)
   }
 
   #note(memory: BatchMemory, position: number): boolean {

@@ -137,8 +137,10 @@ export class LogTail {
     this.logEndOffset = offset
   }
 
+  /** Segments, and producers that have written nothing for long. */
   dropExpired(range: RetainedRange, raiseStart: (offset: number) => void): number {
     const count = dropExpired(this.#row, range, { roll: () => this.#roll(), raiseStart })
+    this.#producers.removeExpired(range.nowMs)
     if (count > 0) this.#producers.dropBelow(this.#row.firstBaseOffset)
     return count
   }

@@ -182,6 +182,21 @@ export interface AdminResponse {
   readonly results: readonly PartitionResult[]
 }
 
+/** For producers' ids, a block at a time. */
+export interface AllocateProducerIdsRequest {
+  readonly type: 'allocateProducerIds'
+  readonly correlationId: number
+}
+
+export interface AllocateProducerIdsResponse {
+  readonly type: 'allocateProducerIdsResponse'
+  readonly correlationId: number
+  readonly error: ErrorCode | 'NONE'
+  readonly detail: string
+  readonly producerIdStart: number
+  readonly producerIdCount: number
+}
+
 /**
  * Asks for the metadata log from an offset on: all that is there at once, then each append as it
  * comes. When the log no longer reaches back so far, a snapshot comes first.
@@ -211,6 +226,7 @@ export type ControllerRequest =
   | BrokerHeartbeatRequest
   | CreateTopicRequest
   | AdminRequest
+  | AllocateProducerIdsRequest
   | SubscribeMetadataRequest
 
 export type ControllerResponse =
@@ -219,5 +235,6 @@ export type ControllerResponse =
   | BrokerHeartbeatResponse
   | CreateTopicResponse
   | AdminResponse
+  | AllocateProducerIdsResponse
   | MetadataUpdate
   | MetadataSnapshot

@@ -130,7 +130,7 @@ export class BrokerNode {
     const directory = options.brokerDirectory(brokerId)
     const own = { brokerId, board, directory, fs, files: this.#files, stored }
     const { syncPort } = options
-    this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock, syncPort })
+    this.store = new PartitionStore({ ...own, clock: options.wallClock ?? clock, syncPort, config })
     this.sight = new BoardSight(board, brokerId, this.store)
     this.leaders = new PartitionLeaders({
       brokerId,

@@ -143,6 +143,7 @@ export class ControllerLink {
         break
       case 'createTopicResponse':
       case 'adminResponse':
+      case 'allocateProducerIdsResponse':
         break
       default:
         message satisfies never

@@ -4,7 +4,7 @@
  */
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
-import { type TopicConfig, topicConfigFromEntries } from '../config.ts'
+import { type ClusterConfig, type TopicConfig, topicConfigFromEntries } from '../config.ts'
 import { isTidemarkError, TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { OffsetGaps } from '../log/append-doors.ts'
@@ -32,6 +32,7 @@ export interface PartitionStoreParts {
   readonly fs: FileSystem
   readonly files: OpenFiles
   readonly stored: StoredOffsets
+  readonly config: Pick<ClusterConfig, 'producer.id.expiration.ms'>
   /** Syncs rolled segments in another thread. Without it they wait for a flush. */
   readonly syncPort: SyncPort | undefined
 }
@@ -116,7 +117,7 @@ export class PartitionStore {
     const { directory, clock, fs, files, stored, board, brokerId } = this.#parts
     const { topic, partition, topicId, index } = registration
     const config = topicConfigFromEntries(topicEntries)
-    const logConfig = logConfigOf(config)
+    const logConfig = logConfigOf(config, this.#parts.config)
     const name = partitionName(topic, partition)
     // After recovery nothing is known to be on disk but what a checkpoint says.
     const recoveryPoint =
@@ -163,7 +164,7 @@ export class PartitionStore {
   configure(partition: PartitionIndex, topicEntries: ReadonlyMap<string, string>): void {
     const stored = this.stored(partition)
     const config = topicConfigFromEntries(topicEntries)
-    Object.assign(stored.logConfig, logConfigOf(config))
+    Object.assign(stored.logConfig, logConfigOf(config, this.#parts.config))
     this.#partitions[partition] = { ...stored, config }
     this.#batchBytesMax[partition] = config['max.message.bytes']
     this.#setFlushedByTime(stored.log, config)
@@ -222,6 +223,7 @@ export class PartitionStore {
     if (this.#highWatermark[partition] === offset) return
     this.#highWatermark[partition] = offset
     this.#parts.board.setHighWatermark(this.#parts.brokerId, partition, offset)
+    this.#partitions[partition]?.log.producers.forgetCompletedBelow(offset)
   }
 
   /** Follower's append, from ring or disk: the log, then the end offset's word. */

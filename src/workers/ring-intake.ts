@@ -159,11 +159,14 @@ export class RingIntake {
     }
     const groups = this.#groups
     const isPlain = this.#outcomes.isPlain(group)
+    let accepted = 0
     for (let at = groups.first(group); at >= 0; at = groups.next(at)) {
-      if (isPlain || !this.#answerUnwritten(at, partition, nowMs)) {
-        this.#accept(groups.position(at), partition, epoch, nowMs)
-      }
+      if (!isPlain && this.#answerUnwritten(at, partition, nowMs)) continue
+      this.#accept(groups.position(at), partition, epoch, nowMs)
+      accepted += 1
     }
+    // Of duplicates alone the log didn't grow.
+    if (accepted === 0) return
     board.setLogEndOffset(brokerId, partition, log.logEndOffset)
     leaders.appended(partition, log.logEndOffset, nowMs)
   }

@@ -7,7 +7,14 @@ import type { ProducerOptions } from '../../src/client/producer-options.ts'
 import { WakeLoop } from '../../src/client/wake-loop.ts'
 import { type ErrorCode, errorNumber } from '../../src/errors.ts'
 import { brokerId, type PartitionIndex, partitionIndex } from '../../src/ids.ts'
-import { checkBatch, compressionAt, sizeInBytesAt } from '../../src/log/batch-header.ts'
+import {
+  baseSequenceAt,
+  checkBatch,
+  compressionAt,
+  producerEpochAt,
+  producerIdAt,
+  sizeInBytesAt,
+} from '../../src/log/batch-header.ts'
 import { batchMemory } from '../../src/log/batch-memory.ts'
 import type { LogRecord } from '../../src/log/record.ts'
 import { readRecords } from '../../src/log/record-reader.ts'
@@ -27,6 +34,8 @@ export interface TakenBatch {
   readonly slot: number
   readonly ticket: number
   readonly compression: string
+  /** Producer id, epoch and base sequence. */
+  readonly sequence: readonly [number, number, number]
   readonly records: readonly LogRecord[]
   readonly values: readonly string[]
 }
@@ -109,6 +118,7 @@ export class LeaderStub {
       slot: headers[header + frame.producerSlot],
       ticket: headers[header + frame.ticket],
       compression: compressionAt(own, 0),
+      sequence: [producerIdAt(own, 0), producerEpochAt(own, 0), baseSequenceAt(own, 0)],
       records,
       values: records.map(({ value }) => Buffer.from(value ?? []).toString()),
     }
@@ -152,7 +162,9 @@ export class ProducerFixture {
           this.producers.some((candidate) => candidate.onAcknowledged(ticket, error, baseOffset))
         })
       },
-      options,
+      producerId: () => Promise.resolve(7),
+      // Most tests are about what holds without; the others ask for it.
+      options: { idempotent: false, ...options },
       onClosed: () => {},
     })
     this.producers.push(producer)

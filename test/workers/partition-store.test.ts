@@ -36,6 +36,7 @@ function storeOn(disk: MemoryFileSystem, recoveryPoint: ReadonlyMap<string, numb
     fs,
     files: new OpenFiles(fs),
     stored: { isClean: true, recoveryPoint, highWatermark: new Map(), logStartOffset: new Map() },
+    config: { 'producer.id.expiration.ms': 1_000 },
     syncPort: syncs,
   })
   return { store, fs, elsewhere, syncs }

@@ -87,14 +87,11 @@ export class LogProducers {
   }
 
   /**
-   * The same before segments are recovered from `range.endOffset` on: what lies above, or above
-   * what is known to be on disk, may be of a history that was undone. Each segment is then begun
-   * with `recoverSegment`.
+   * The same before segments are recovered from `range.endOffset` on: snapshots above may be of a
+   * history that was undone. Each segment is then begun with `recoverSegment`.
    */
-  beginRecovery(range: LoadedRange, recoveryPoint: number): void {
-    const names = this.#fs.list(this.#directory) ?? []
-    this.#snapshotOffsets = snapshotOffsets(names)
-    this.#removeSnapshots((offset) => offset > recoveryPoint)
+  beginRecovery(range: LoadedRange): void {
+    this.#snapshotOffsets = snapshotOffsets(this.#fs.list(this.#directory) ?? [])
     this.#reload(range)
   }
 
@@ -208,6 +205,7 @@ export class LogProducers {
       this.#states ??= new ProducerStates()
       this.#states.load(entries)
       this.#states.removeExpired(nowMs, this.#expirationMs)
+      this.#recall(this.#states, segments, logStartOffset)
     }
     this.#takenAt = this.#snapshotOffsets.at(-1) ?? logStartOffset
     replayProducerBatches(this.#fs, segments, this.#takenAt, endOffset, (memory, position) => {
@@ -215,6 +213,16 @@ export class LogProducers {
     })
     // Those that the batches tell of are in the indexes.
     this.#aborted = []
+  }
+
+  /** Batches below the newest snapshot, so that a leader knows those that come once more. */
+  #recall(states: ProducerStates, segments: readonly Segment[], logStartOffset: number): void {
+    const end = this.#snapshotOffsets.at(-1)!
+    const from = Math.max(logStartOffset, end - states.recalledOffsets)
+    if (states.size === 0 || segments.length === 0) return
+    replayProducerBatches(this.#fs, segments, from, end, (memory, position) => {
+      states.recall(memory, position)
+    })
   }
 
   /** Ones that aren't whole are removed on the way. */

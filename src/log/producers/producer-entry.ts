@@ -60,6 +60,18 @@ export class ProducerEntry {
     this.#remember(lastSequence, lastOffset, offsetDelta)
   }
 
+  /** Remembers a batch behind the newest, whose turn it is among those that are shown so. */
+  recall(lastSequence: number, lastOffset: number, offsetDelta: number): void {
+    const newest = this.#newest
+    const sequence = this.#lastSequences[newest]
+    const offset = this.#lastOffsets[newest]
+    const delta = this.#offsetDeltas[newest]
+    this.#lastSequences[newest] = lastSequence
+    this.#lastOffsets[newest] = lastOffset
+    this.#offsetDeltas[newest] = offsetDelta
+    this.#remember(sequence, offset, delta)
+  }
+
   endTransaction(producerEpoch: number, coordinatorEpoch: number, timestampMs: number): void {
     this.#enterEpoch(producerEpoch)
     this.coordinatorEpoch = coordinatorEpoch

@@ -16,10 +16,14 @@ import {
 } from '../batch-header.ts'
 import type { BatchMemory } from '../batch-memory.ts'
 import { decodeEndMarker, type EndMarker } from './end-marker.ts'
-import { ProducerEntry } from './producer-entry.ts'
+import { batchesRemembered, ProducerEntry } from './producer-entry.ts'
 import type { ProducerSnapshotEntry } from './producer-snapshot.ts'
 import { lastSequenceOf } from './sequence-numbers.ts'
 import type { AbortedTransaction } from './transaction-index.ts'
+
+/** Of one record each, their headers are read in some 10 ms. */
+const recalledOffsetsMax = 16_384
+const recalledSlack = 256
 
 interface CompletedTransaction {
   readonly firstOffset: number
@@ -72,6 +76,27 @@ export class ProducerStates {
       this.#open.set(firstOffset, entry.producerId)
     }
     return undefined
+  }
+
+  /**
+   * A snapshot knows each producer's last batch only; the ones before, shown in order, let a leader
+   * know them again if they are sent once more.
+   */
+  recall(memory: BatchMemory, position: number): void {
+    if (isControlAt(memory, position)) return
+    const entry = this.#entries.get(producerIdAt(memory, position))
+    if (entry?.producerEpoch !== producerEpochAt(memory, position)) return
+    const lastOffset = lastOffsetAt(memory, position)
+    if (lastOffset >= entry.lastOffset) return
+    const delta = lastOffsetDeltaAt(memory, position)
+    entry.recall(lastSequenceOf(baseSequenceAt(memory, position), delta), lastOffset, delta)
+  }
+
+  /** How many offsets back the last batches of all lie, at a guess. */
+  get recalledOffsets(): number {
+    let largest = 0
+    for (const { offsetDelta } of this.snapshot()) largest = Math.max(largest, offsetDelta + 1)
+    return Math.min(recalledOffsetsMax, recalledSlack + batchesRemembered * largest * this.size)
   }
 
   /**

@@ -1,12 +1,6 @@
 /** Shows the batches of producers that stand in segments, from offset to offset, in order. */
 import { limits } from '../../limits.ts'
-import {
-  baseOffsetAt,
-  hasProducerIdAt,
-  isControlAt,
-  lastOffsetAt,
-  sizeInBytesAt,
-} from '../batch-header.ts'
+import { baseOffsetAt, hasProducerIdAt, isControlAt, sizeInBytesAt } from '../batch-header.ts'
 import { type BatchMemory, batchMemory } from '../batch-memory.ts'
 import type { FileSystem } from '../file-system.ts'
 import type { Segment } from '../segment.ts'
@@ -37,7 +31,6 @@ export function replayProducerBatches(
     scanSegment(fs, fd, options, (memory, position, filePosition) => {
       if (baseOffsetAt(memory, position) >= endOffset) return false
       if (!hasProducerIdAt(memory, position)) return true
-      if (lastOffsetAt(memory, position) < fromOffset) return true
       if (!isControlAt(memory, position)) {
         visit(memory, position)
         return true

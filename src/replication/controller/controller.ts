@@ -30,6 +30,7 @@ import { type ControllerEvent, nobodyAsked } from './controller-events.ts'
 import { decideAdmin } from './decide-admin.ts'
 import { decideAlterPartition } from './decide-alter-partition.ts'
 import { decideFencing, decideHeartbeat, decideRegistration } from './decide-broker.ts'
+import { decideProducerIds } from './decide-producer-ids.ts'
 import { decideCreateTopic } from './decide-topic.ts'
 import type { Decision } from './decision.ts'
 import { eligibleLeaderReplicasFeature } from './election-rules.ts'
@@ -149,6 +150,9 @@ export class Controller {
         return
       case 'createTopic':
         this.#createTopic(from, request)
+        return
+      case 'allocateProducerIds':
+        this.#conclude(from, request, decideProducerIds(this.#image, request))
         return
       case 'subscribeMetadata':
         this.#subscribe(from, request)

@@ -27,6 +27,11 @@ export function failedResponse(
     case 'electLeaders':
     case 'alterReassignments':
       return failedAdmin(request, error, 'the metadata log failed: nothing was changed')
+    case 'allocateProducerIds': {
+      const nothing = { producerIdStart: -1, producerIdCount: 0 }
+      const detail = 'no producer ids were given out'
+      return { type: 'allocateProducerIdsResponse', correlationId, error, detail, ...nothing }
+    }
     case 'brokerHeartbeat':
       return {
         type: 'brokerHeartbeatResponse',

@@ -48,6 +48,7 @@ export class MetadataImage implements BrokerView {
   #partitions: (PartitionRegistration | undefined)[] = []
   readonly #configs = new ConfigTable()
   readonly #features = new Map<string, number>()
+  #nextProducerId = 0
   #changes = noChanges()
   #endOffset = 0
 
@@ -128,6 +129,11 @@ export class MetadataImage implements BrokerView {
     return defaults.size === 0 ? own : new Map([...defaults, ...own])
   }
 
+  /** First of the block of producer ids that is given out next. */
+  get nextProducerId(): number {
+    return this.#nextProducerId
+  }
+
   featureLevel(name: string): number | undefined {
     return this.#features.get(name)
   }
@@ -156,6 +162,7 @@ export class MetadataImage implements BrokerView {
     this.#partitions = []
     this.#configs.clear()
     this.#features.clear()
+    this.#nextProducerId = 0
     for (const record of records) this.#apply(record, endOffset)
     this.#endOffset = endOffset
     return this.#takeChanges()
@@ -172,6 +179,9 @@ export class MetadataImage implements BrokerView {
       for (const index of partitions.values()) yield partitionRecordOf(this.#partitions[index]!)
     }
     yield* this.#configs.records()
+    const nextProducerId = this.#nextProducerId
+    const nobody = { brokerId: -1, brokerEpoch: -1 } as const
+    if (nextProducerId > 0) yield { type: 'producerIds', ...nobody, nextProducerId }
     yield { type: 'noOp', partitionIndexesEnd: this.#partitions.length }
   }
 
@@ -217,6 +227,9 @@ export class MetadataImage implements BrokerView {
         break
       case 'featureLevel':
         this.#features.set(record.name, record.featureLevel)
+        break
+      case 'producerIds':
+        this.#setNextProducerId(record.nextProducerId, offset)
         break
       case 'noOp':
         this.#reserveIndexes(record.partitionIndexesEnd ?? 0, offset)
@@ -310,6 +323,15 @@ export class MetadataImage implements BrokerView {
       const change = { ...place, eligibleLeaderReplicas: [], lastKnownElr: [] }
       this.#setPartition(mergePartitionChange(registration, change))
     }
+  }
+
+  #setNextProducerId(next: number, offset: number): void {
+    // Kafka replays a snapshot's as well; one that goes back would give ids out twice.
+    if (next < this.#nextProducerId || !Number.isSafeInteger(next)) {
+      const detail = `metadata at offset ${offset}: producer ids go on at ${next}`
+      throw new TidemarkError('CORRUPT_MESSAGE', `${detail}, expected ${this.#nextProducerId}`)
+    }
+    this.#nextProducerId = next
   }
 
   #setConfig(record: ConfigRecord): void {

@@ -151,6 +151,11 @@ export const recordSchemas: { readonly [K in Kind]: RecordSchema } = {
     name: ['string'],
     featureLevel: ['int16'],
   }),
+  producerIds: schema<'producerIds'>('ProducerIdsRecord', 15, 0, {
+    brokerId: ['int32'],
+    brokerEpoch: ['int64'],
+    nextProducerId: ['int64'],
+  }),
   brokerRegistrationChange: schema<'brokerRegistrationChange'>(
     'BrokerRegistrationChangeRecord',
     17,
@@ -182,7 +187,6 @@ export const opaqueRecordNames: ReadonlyMap<number, string> = new Map([
   [10, 'DelegationTokenRecord'],
   [11, 'UserScramCredentialRecord'],
   [14, 'ClientQuotaRecord'],
-  [15, 'ProducerIdsRecord'],
   [18, 'AccessControlEntryRecord'],
   [19, 'RemoveAccessControlEntryRecord'],
   [21, 'ZkMigrationStateRecord'],

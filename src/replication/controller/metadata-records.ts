@@ -140,6 +140,14 @@ export interface ConfigRecord {
   readonly value: string | null
 }
 
+export interface ProducerIdsRecord {
+  readonly type: 'producerIds'
+  /** Who asked; -1: no broker. */
+  readonly brokerId: number
+  readonly brokerEpoch: number
+  readonly nextProducerId: number
+}
+
 export interface FeatureLevelRecord {
   readonly type: 'featureLevel'
   readonly name: string
@@ -196,6 +204,7 @@ export type KnownMetadataRecord =
   | PartitionChangeRecord
   | ConfigRecord
   | FeatureLevelRecord
+  | ProducerIdsRecord
   | NoOpRecord
   | ClearElrRecord
   | BeginTransactionRecord

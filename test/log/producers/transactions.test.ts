@@ -52,6 +52,19 @@ describe('the last stable offset', () => {
   })
 })
 
+describe('after a clean end', () => {
+  it('the first of the open transactions is known, whichever producer began it', () => {
+    const log = openLog()
+    write(log, 9, 0)
+    write(log, 3, 0)
+    log.close()
+    const again = openLog({ directory: log.directory, cleanShutdown: true })
+    expect(again.lastStableOffset(2)).toBe(0)
+    endTransaction(again, { id: 9, commit: true })
+    expect(again.lastStableOffset(3)).toBe(1)
+  })
+})
+
 describe('a reader of committed records', () => {
   it('sees neither aborted records nor markers, wherever it begins', () => {
     const log = openLog({ config: { segmentBytes: 300 } })

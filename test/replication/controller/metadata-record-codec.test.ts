@@ -184,10 +184,19 @@ describe('metadata records on disk', () => {
   })
 
   it('kinds of Kafka that mean nothing here are carried as they are', () => {
-    const producerIds = decodeHex('01 0f 00 00000001 0000000000000002 0000000000000003 00')
-    expect(producerIds).toMatchObject({ type: 'opaque', apiKey: 15, version: 0 })
+    const quota = decodeHex('01 0e 00 01 02 61 0000000000000000 00 00')
+    expect(quota).toMatchObject({ type: 'opaque', apiKey: 14, version: 0 })
+    expect(kafkaNameOf(quota)).toBe('ClientQuotaRecord')
+    expect(hexOf(quota)).toBe('010e0001026100000000000000000000')
+  })
+
+  it('blocks of producer ids', () => {
+    const hex = '010f000000000100000000000000020000000000000003' + '00'
+    const producerIds = decodeHex(hex)
+    const known = { type: 'producerIds', brokerId: 1, brokerEpoch: 2, nextProducerId: 3 }
+    expect(producerIds).toEqual(known)
     expect(kafkaNameOf(producerIds)).toBe('ProducerIdsRecord')
-    expect(hexOf(producerIds)).toBe('010f000000000100000000000000020000000000000003' + '00')
+    expect(hexOf(producerIds)).toBe(hex)
   })
 })
 
