@@ -56,7 +56,12 @@ export type {
   TransactionEnd,
 } from './log-options.ts'
 export type { StoredBatch } from './log-records.ts'
-export { type RecoveryOptions, type RecoverySummary, recoverLog } from './log-recovery.ts'
+export {
+  type RecoveryOptions,
+  type RecoveryProgress,
+  type RecoverySummary,
+  recoverLog,
+} from './log-recovery.ts'
 export type { MetaProperties } from './meta-properties.ts'
 export type { OffsetsByPartition, PartitionOffset } from './offset-checkpoint.ts'
 export { OpenFiles } from './open-files.ts'

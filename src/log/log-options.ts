@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
 import type { FileSystem } from './file-system.ts'
+import type { RecoveryProgress } from './log-recovery.ts'
 
 export interface OpenLogOptions {
   /**
@@ -15,6 +16,11 @@ export interface OpenLogOptions {
   readonly fs?: FileSystem
   /** How `flush` makes a file's data, or a directory's entries, durable. Default: `fs`. */
   readonly syncFile?: (path: string, isDirectory: boolean) => Promise<void>
+  /**
+   * Told after each segment that has to be read again after a crash; other work goes on between
+   * them.
+   */
+  readonly onRecovery?: (progress: RecoveryProgress) => void
 }
 
 export interface AppendOptions {

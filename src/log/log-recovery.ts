@@ -45,11 +45,28 @@ export interface RecoverySummary {
   readonly bytesScanned: number
 }
 
+/** Bytes of the segments that are read again. */
+export interface RecoveryProgress {
+  readonly doneBytes: number
+  readonly totalBytes: number
+}
+
 /** @throws {TidemarkError} KAFKA_STORAGE_ERROR, UNSUPPORTED_VERSION */
 export function recoverLog(directory: string, options: RecoveryOptions): RecoverySummary {
+  const steps = recoverLogBySegments(directory, options)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}
+
+/** The same for a thread that has other things to do: one segment a step. */
+export function* recoverLogBySegments(
+  directory: string,
+  options: RecoveryOptions,
+): Generator<RecoveryProgress, RecoverySummary> {
   const files = options.files ?? new OpenFiles(realFileSystem)
   try {
-    return new Recovery(directory, options, files).run()
+    return yield* new Recovery(directory, options, files).run()
   } catch (cause) {
     throw storageError('cannot recover', directory, cause)
   } finally {
@@ -84,7 +101,7 @@ class Recovery {
     this.#producers = new LogProducers({ fs: files.fs, directory, expirationMs })
   }
 
-  run(): RecoverySummary {
+  *run(): Generator<RecoveryProgress, RecoverySummary> {
     const first = Math.max(0, floorSegmentIndex(this.#segments, this.#options.recoveryPoint))
     this.#takeEarlierEpochs(first)
     for (const segment of this.#segments.slice(0, first)) this.#repairIndexes(segment)
@@ -93,7 +110,7 @@ class Recovery {
       this.#rebuildIndexes(this.#segments[first - 1])
     }
     this.#takeEarlierProducers(first)
-    let logEndOffset = this.#scanFrom(first)
+    let logEndOffset = yield* this.#scanFrom(first)
     const { logStartOffset } = this.#options
     if (this.#segments.length === 0 || logEndOffset < logStartOffset) {
       this.#dropFrom(0)
@@ -117,7 +134,9 @@ class Recovery {
   }
 
   /** Returns the log's end. */
-  #scanFrom(first: number): number {
+  *#scanFrom(first: number): Generator<RecoveryProgress, number> {
+    const all = this.#segments.slice(first)
+    const totalBytes = all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     let nextOffset = this.#segments[first]?.baseOffset ?? this.#options.logStartOffset
     for (let index = first; index < this.#segments.length; index += 1) {
       const segment = this.#segments[index]
@@ -147,6 +166,7 @@ class Recovery {
         this.#dropFrom(index + 1)
       }
       segment.closeFile()
+      yield { doneBytes: this.#bytesScanned, totalBytes }
     }
     return nextOffset
   }

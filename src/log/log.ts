@@ -95,7 +95,7 @@ export class Log {
     config: StandaloneConfigInput = {},
     options: OpenLogOptions = {},
   ): Promise<Log> {
-    return new Log(openStandalone(directory, standaloneConfig(config), options))
+    return new Log(await openStandalone(directory, standaloneConfig(config), options))
   }
 
   /** First offset that can be read. */

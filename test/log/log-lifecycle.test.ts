@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { Log } from '../../src/log/log.ts'
+import type { RecoveryProgress } from '../../src/log/log-recovery.ts'
 import { FaultyFileSystem } from '../support/faulty-file-system.ts'
 import { MemoryFileSystem } from '../support/memory-file-system.ts'
 import { copyDirectory, temporaryDirectory } from '../support/temporary-directory.ts'
@@ -98,6 +99,36 @@ describe('after a crash', () => {
       const offsets = [...again.records()].map(({ offset }) => offset)
       expect(offsets).toEqual(Array.from({ length: again.logEndOffset }, (_, at) => at))
     }
+  })
+
+  it('is read again segment by segment, told each time, and lets others work between', async () => {
+    const directory = path.join(temporaryDirectory(), 'orders-0')
+    const log = await Log.open(directory, { 'segment.bytes': 16_384, 'batch.size': 2_000 })
+    for (let at = 0; at < 60; at += 1) append(log, 'x'.repeat(1_500))
+    const { segmentCount, sizeBytes } = log
+    expect(segmentCount).toBeGreaterThan(4)
+    const copy = copyDirectory(directory)
+    await log.close()
+    let turns = 0
+    let isOpen = false
+    const turn = () => {
+      turns += 1
+      if (!isOpen) setImmediate(turn)
+    }
+    setImmediate(turn)
+    const told: RecoveryProgress[] = []
+    const again = await Log.open(copy, {}, { onRecovery: (progress) => told.push(progress) })
+    isOpen = true
+    expect(told.at(-1)).toEqual({ doneBytes: sizeBytes, totalBytes: sizeBytes })
+    expect(told.map(({ doneBytes }) => doneBytes)).toEqual(
+      told.map(({ doneBytes }) => doneBytes).toSorted((a, b) => a - b),
+    )
+    expect([told.length, turns >= segmentCount]).toEqual([segmentCount, true])
+    expect(again.logEndOffset).toBe(60)
+    await again.close()
+    const clean = vi.fn()
+    await (await Log.open(copy, {}, { onRecovery: clean })).close()
+    expect(clean).not.toHaveBeenCalled()
   })
 
   it('each append is there with flush.messages 1', async () => {
