@@ -22,7 +22,7 @@ const scheduleBytesMax = 1024 * 1024
 export const faultSpecs: readonly OptionSpec[] = [
   {
     flags: '--fault <kind>',
-    text: `what happens to the follower: ${orList(faultKinds)}`,
+    text: `what happens, to the follower unless it is the controller: ${orList(faultKinds)}`,
     fallback: 'pause',
   },
   { flags: '--throttle <rate>', text: 'what --fault throttle leaves it, for example 20MB/s' },
@@ -55,7 +55,7 @@ export const faultSpecs: readonly OptionSpec[] = [
   { flags: '--outage <duration>', text: 'for how long', fallback: '5s' },
   {
     flags: '--fault-at <list>',
-    text: 'several faults, TIME:KIND:BROKER[:DURATION],… after the load began: 3s:kill:2,4s:pause:3:1s',
+    text: 'several faults, TIME:KIND:BROKER[:DURATION],… after the load began: 3s:kill:2,4s:pause:3:1s; without BROKER: 3s:controller:1s',
   },
   { flags: '--schedule <file>', text: 'the same as JSON: [{"at", "fault", "broker", "for", …}]' },
   {
@@ -89,7 +89,7 @@ export function faultOptions(raw: RawOptions, load: LoadOptions, warmUpMs: numbe
       atMs: warmUpMs,
       forMs: outageMs,
       kind,
-      broker: followerValue(raw, load),
+      broker: kind === 'controller' ? 0 : followerValue(raw, load),
       ...detailsOf(raw, [kind]),
     },
   ]
@@ -98,7 +98,7 @@ export function faultOptions(raw: RawOptions, load: LoadOptions, warmUpMs: numbe
   if (problem !== undefined) throw badValue(option, text, problem)
   const [first] = [...faults].sort((a, b) => a.atMs - b.atMs)
   const follower =
-    scheduled === undefined || isGiven(raw, '--follower')
+    scheduled === undefined || isGiven(raw, '--follower') || first!.broker === 0
       ? followerValue(raw, load, scheduled !== undefined)
       : first!.broker
   return {
@@ -184,7 +184,8 @@ interface Entry {
 function listEntries(raw: RawOptions): Entry[] {
   const text = textOf(raw, '--fault-at')!
   return text.split(',').map((part) => {
-    const [at, kind, broker, duration, ...rest] = part.trim().split(':')
+    const [at, kind, ...more] = part.trim().split(':')
+    const [broker, duration, ...rest] = kind === 'controller' ? ['0', ...more] : more
     if (at === undefined || kind === undefined || broker === undefined || rest.length > 0) {
       throw badValue('--fault-at', part, 'must be TIME:KIND:BROKER[:DURATION] such as 3s:kill:2')
     }
@@ -201,7 +202,7 @@ function listEntries(raw: RawOptions): Entry[] {
 const entrySchema = z.strictObject({
   at: z.string(),
   fault: z.enum(faultKinds),
-  broker: z.number().int(),
+  broker: z.number().int().optional(),
   for: z.string().optional(),
   throttle: z.string().optional(),
   isolateFrom: z.string().optional(),
@@ -219,7 +220,10 @@ function fileEntries(raw: RawOptions): Entry[] {
     const where = issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`
     throw badValue('--schedule', file, `must be a list of faults${where}: ${issue.message}`)
   }
-  return parsed.data.map(({ at, fault, broker, for: duration, ...overrides }) => {
+  return parsed.data.map(({ at, fault, broker = 0, for: duration, ...overrides }, index) => {
+    if (fault === 'controller' && broker !== 0) {
+      throw badValue('--schedule', file, `at ${index}.broker: not with controller`)
+    }
     return { at, kind: fault, broker, duration, overrides }
   })
 }

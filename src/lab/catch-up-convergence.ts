@@ -3,9 +3,10 @@
  * words.
  */
 import type { BrokerId, PartitionIndex } from '../ids.ts'
+import { brokerState } from '../workers/progress-board.ts'
 import type { CatchUpEvents } from './catch-up-events.ts'
 import { type CatchUpSampler, sampleMs } from './catch-up-sampler.ts'
-import { endsTheThread, type Fault } from './faults.ts'
+import { endsTheBroker, type Fault } from './faults.ts'
 import type { LabCluster } from './lab-cluster.ts'
 
 export class CatchUpConvergence {
@@ -36,7 +37,7 @@ export class CatchUpConvergence {
    * such a broker leads nothing when it is back.
    */
   settle(faults: readonly Fault[]): void {
-    const ended = faults.some((fault) => fault.broker === this.#follower && endsTheThread(fault))
+    const ended = faults.some((fault) => fault.broker === this.#follower && endsTheBroker(fault))
     this.affected = this.#followedBy(() => ended)
   }
 
@@ -86,7 +87,10 @@ export class CatchUpConvergence {
     return this.#sampler.lagTimeMs(index) > 4 * sampleMs
   }
 
+  /** A broker that hasn't registered since its restart is in sync only on paper. */
   areAllBack(): boolean {
+    const { board, brokerIds } = this.#lab.cluster
+    if (brokerIds.some((id) => board.state(id) !== brokerState.running)) return false
     return this.#lab.partitions.every((index) => {
       const registration = this.#lab.cluster.registration(index)
       return (

@@ -32,6 +32,8 @@ export class CatchUpEvents {
   shrinks = 0
   expands = 0
   rejected = 0
+  /** When a controller's thread last said that it had replayed its log. */
+  controllerStartedAtMs = 0
   /** Partitions that left more than once. */
   flaps = 0
   /** A thread that ended by itself, or a log that failed. */
@@ -144,6 +146,7 @@ export class CatchUpEvents {
   #takeController(event: ControllerEvent): void {
     this.#groups.addController(event)
     const { kind, brokerId, partitions, atMs } = event
+    if (kind === 'started') this.controllerStartedAtMs = atMs
     if (brokerId !== this.#follower || atMs < this.#sinceMs) return
     const { evictedAtMs } = this.times
     for (const partition of partitions) {

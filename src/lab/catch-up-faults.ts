@@ -6,7 +6,7 @@ import type { Cluster } from '../cluster.ts'
 import type { CatchUpEvents } from './catch-up-events.ts'
 import { inflict, relieve } from './fault-actions.ts'
 import { type FaultStep, stepsOf } from './fault-schedule.ts'
-import { type Fault, faultWords } from './faults.ts'
+import { type Fault, faultWords, victimOf } from './faults.ts'
 import { formatDuration } from './units.ts'
 
 export class CatchUpFaults {
@@ -14,6 +14,7 @@ export class CatchUpFaults {
   readonly #events: CatchUpEvents
   readonly #steps: FaultStep[]
   readonly #active = new Set<Fault>()
+  #controllerLeftAtMs = Number.NEGATIVE_INFINITY
 
   constructor(cluster: Cluster, events: CatchUpEvents, faults: readonly Fault[]) {
     this.#cluster = cluster
@@ -26,10 +27,17 @@ export class CatchUpFaults {
     return this.#steps[0]?.atMs
   }
 
+  /** A controller that was killed has a successor that has replayed the log. */
+  get isControllerBack(): boolean {
+    return this.#events.controllerStartedAtMs > this.#controllerLeftAtMs
+  }
+
   /** What is going on, in words. */
   get title(): string {
     if (this.#active.size === 0) return 'between two faults'
-    const who = Array.from(this.#active, ({ broker, kind }) => `broker ${broker} (${kind})`)
+    const who = Array.from(this.#active, (fault) => {
+      return fault.kind === 'controller' ? victimOf(fault) : `${victimOf(fault)} (${fault.kind})`
+    })
     return `outage of ${who.join(', ')}`
   }
 
@@ -40,16 +48,20 @@ export class CatchUpFaults {
    */
   async next(nowMs: () => number, partitions: number): Promise<void> {
     const { action, fault } = this.#steps.shift()!
-    const { broker, kind, forMs } = fault
+    const { kind, forMs } = fault
+    const who = victimOf(fault)
     if (action === 'inflict') {
-      const detail = `broker ${broker}, for ${formatDuration(forMs)}`
-      this.#events.note(nowMs(), 'harness', `broker ${faultWords(fault)}`, detail, partitions, kind)
+      const step = `${kind === 'controller' ? kind : 'broker'} ${faultWords(fault)}`
+      const detail = `${who}, for ${formatDuration(forMs)}`
+      const atMs = nowMs()
+      this.#events.note(atMs, 'harness', step, detail, partitions, kind)
+      if (kind === 'controller') this.#controllerLeftAtMs = atMs
       this.#active.add(fault)
       await inflict(this.#cluster, fault)
     } else {
       this.#active.delete(fault)
       await relieve(this.#cluster, fault)
-      const detail = `broker ${broker} is left alone again`
+      const detail = kind === 'controller' ? 'another takes over now' : `${who} is left alone again`
       this.#events.note(nowMs(), 'harness', `end of ${kind}`, detail)
     }
   }

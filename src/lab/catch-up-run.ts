@@ -229,7 +229,8 @@ class CatchUpRun {
         `${formatCount(sample.lagRecords)} records behind in ${formatCount(sample.laggingPartitions)} partitions${eta === undefined || eta === null ? '' : `, predicted ${formatDuration(eta)} in all`}`,
       )
       if (this.#at.caughtUpMs === 0 && this.#convergence.haveAllReached()) this.#markCaughtUp()
-      if (this.#at.caughtUpMs > 0 && this.#convergence.areAllBack()) {
+      const isOver = this.#faults.isControllerBack && this.#convergence.areAllBack()
+      if (this.#at.caughtUpMs > 0 && isOver) {
         this.#at.admittedMs = systemClock.nowMs()
         this.#note(
           'harness',

@@ -21,6 +21,8 @@ export async function inflict(cluster: Cluster, fault: Fault): Promise<void> {
       return cluster.faults.slowDisk(broker, fault.disk ?? {})
     case 'clock':
       return cluster.faults.shiftClock(broker, fault.clockOffsetMs ?? 0)
+    case 'controller':
+      return await cluster.killController(fault.forMs)
   }
 }
 
@@ -40,6 +42,9 @@ export async function relieve(cluster: Cluster, { kind, broker }: Fault): Promis
       return cluster.faults.slowDisk(broker, {})
     case 'clock':
       return cluster.faults.shiftClock(broker, 0)
+    case 'controller':
+      // Its time away was told when it was killed; that another has started is an event.
+      return
   }
 }
 

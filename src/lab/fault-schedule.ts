@@ -1,5 +1,5 @@
 /** Whether a list of faults can be run at all, and the order of what has to be done. Pure. */
-import { type Fault, takesAway } from './faults.ts'
+import { type Fault, takesAway, victimOf } from './faults.ts'
 
 export interface FaultStep {
   readonly atMs: number
@@ -15,7 +15,7 @@ export interface FaultStep {
 export function scheduleProblem(faults: readonly Fault[], brokers: number): string | undefined {
   if (faults.length === 0) return 'must hold one fault at least'
   for (const [at, fault] of faults.entries()) {
-    if (fault.broker < 1 || fault.broker > brokers) {
+    if (fault.kind !== 'controller' && (fault.broker < 1 || fault.broker > brokers)) {
       return `broker ${fault.broker}: allowed are 1 to ${brokers}`
     }
     for (const other of faults.slice(0, at)) {
@@ -41,7 +41,7 @@ function clash(fault: Fault, other: Fault): string | undefined {
   const isSame = fault.kind === other.kind
   const stops = (each: Fault) => each.kind !== 'isolate' && takesAway(each)
   if (!isSame && !(stops(fault) && stops(other))) return undefined
-  return `broker ${fault.broker}: ${other.kind} and ${fault.kind} overlap`
+  return `${victimOf(fault)}: ${other.kind} and ${fault.kind} overlap`
 }
 
 function overlap(a: Fault, b: Fault): boolean {

@@ -9,13 +9,14 @@ export const faultKinds = [
   'isolate',
   'slow-disk',
   'clock',
+  'controller',
 ] as const
 
 /**
  * pause: its thread stands still. kill: its thread ends without warning. wipe: that, and its disk
  * is empty afterwards. throttle: it appends so many bytes a second as a follower. isolate: it is
  * cut off. slow-disk: every write takes longer, or so many bytes go a second. clock: its time of
- * day is off.
+ * day is off. controller: not a broker but the controller's thread ends without warning.
  */
 export type FaultKind = (typeof faultKinds)[number]
 
@@ -40,7 +41,13 @@ export interface Fault extends FaultDetails {
   /** How long it lasts, from 1 ms. */
   readonly forMs: number
   readonly kind: FaultKind
+  /** 0: the controller. */
   readonly broker: number
+}
+
+/** Whom it befalls. */
+export function victimOf({ broker }: Pick<Fault, 'broker'>): string {
+  return broker === 0 ? 'the controller' : `broker ${broker}`
 }
 
 /** Whether the broker is away meanwhile: does nothing, or nobody hears of what it does. */
@@ -50,7 +57,7 @@ export function takesAway({ kind, isolation }: Fault): boolean {
 }
 
 /** Whether the broker loses all leaderships by it, however short it is. */
-export function endsTheThread({ kind }: Pick<Fault, 'kind'>): boolean {
+export function endsTheBroker({ kind }: Pick<Fault, 'kind'>): boolean {
   return kind === 'kill' || kind === 'wipe'
 }
 
@@ -61,6 +68,7 @@ export function faultWords({ kind, ...details }: Pick<Fault, 'kind' | keyof Faul
     case 'pause':
       return 'paused'
     case 'kill':
+    case 'controller':
       return 'killed without warning'
     case 'throttle':
       return `throttled to ${formatRate(throttleBytesPerSec ?? 0)}`

@@ -76,6 +76,10 @@ export class ControllerHost {
     if (this.#isStopping) return
     this.#isKilled = true
     this.#awayMs = awayMs
+    if (this.#restart !== undefined) {
+      this.#scheduleRestart(awayMs)
+      return
+    }
     await this.#worker.terminate()
     await this.#exited
   }
@@ -116,7 +120,7 @@ export class ControllerHost {
         worker.once('exit', () => {
           port1.close()
           const error = this.#error ?? new TidemarkError('UNKNOWN_SERVER_ERROR', 'controller ended')
-          if (isStarted) this.#afterExit(performance.now() - startedAtMs, error)
+          if (isStarted || this.#isKilled) this.#afterExit(performance.now() - startedAtMs, error)
           else reject(error)
           exited()
         })
@@ -132,7 +136,16 @@ export class ControllerHost {
       if (this.#shortLives >= shortLivesMax) return
     }
     const awayMs = this.#isKilled ? this.#awayMs : 0
-    this.#restart = setTimeout(() => this.#replace(), awayMs)
+    this.#scheduleRestart(awayMs)
+  }
+
+  /** Only the last one asked for counts: there is one thread at most. */
+  #scheduleRestart(awayMs: number): void {
+    clearTimeout(this.#restart)
+    this.#restart = setTimeout(() => {
+      this.#restart = undefined
+      this.#replace()
+    }, awayMs)
   }
 
   #replace(): void {

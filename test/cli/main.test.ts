@@ -57,6 +57,20 @@ describe('tidemark catch-up --json', () => {
     expect(fs.readdirSync(home)).toEqual([])
   })
 
+  it('a controller that dies: nobody leaves, nothing waits for its successor', async () => {
+    const args = ['--fault', 'controller', '--json', '--no-report']
+    const ended = await tidemark([...smallStudy, ...args], temporaryDirectory())
+    const result = expectConverged(ended)
+    expect(result.evictedAfterMs).toBeNull()
+    expect(result.failover).toBeNull()
+    const steps = result.timeline.filter(({ actor }) => actor !== 'leader').map(({ step }) => step)
+    const killed = steps.indexOf('controller killed without warning')
+    const started = steps.indexOf('started', killed)
+    expect(killed).toBeGreaterThanOrEqual(0)
+    expect(started).toBeGreaterThan(killed)
+    expect(steps.indexOf('redundancy restored')).toBeGreaterThan(started)
+  })
+
   it('a leader that dies: others lead, and producers go on by themselves', async () => {
     const args = ['--fault', 'kill', '--follower', 'leader', '--session-timeout', '300ms']
     const study = [...smallStudy, '--json', '--no-report', ...args, '--outage', '1500ms']

@@ -44,6 +44,16 @@ describe('one fault', () => {
     expect(parse('--fault clock --clock-offset=-2m').faults[0]!.clockOffsetMs).toBe(-120_000)
   })
 
+  it('ends the controller, and studies a broker all the same', () => {
+    expect(parse('--fault controller --outage 2s')).toMatchObject({
+      fault: 'controller',
+      follower: 3,
+      outageMs: 2000,
+      faults: [{ kind: 'controller', broker: 0, forMs: 2000 }],
+    })
+    expect(parse('--fault controller --follower 2').follower).toBe(2)
+  })
+
   it('befalls the leader when asked to, with a session that ends soon', () => {
     const options = parse('--fault kill --follower leader')
     expect(options).toMatchObject({ follower: 1, sessionTimeoutMs: 3000 })
@@ -82,6 +92,17 @@ describe('a list of faults', () => {
     expect(parse('--fault-at 3s:kill:2 --follower 3').follower).toBe(3)
   })
 
+  it('may end the controller, which is no broker', () => {
+    const options = parse('--fault-at 1s:controller:2s,4s:controller,5s:kill:2:1s')
+    expect(options.faults).toMatchObject([
+      { atMs: 1000, kind: 'controller', broker: 0, forMs: 2000 },
+      { atMs: 4000, kind: 'controller', broker: 0, forMs: 5000 },
+      { atMs: 5000, kind: 'kill', broker: 2, forMs: 1000 },
+    ])
+    expect(options).toMatchObject({ follower: 3, fault: 'controller' })
+    expect(parse('--fault-at 1s:controller --follower 2').follower).toBe(2)
+  })
+
   it('may take out the leader, and gives details to every fault of their kind', () => {
     const options = parse('--fault-at 1s:kill:1:1s,4s:throttle:2 --throttle 1MB/s')
     expect(options).toMatchObject({ follower: 1, sessionTimeoutMs: 3000 })
@@ -96,8 +117,11 @@ describe('a list of faults', () => {
     ['3s:kill:4', 'broker 4: allowed are 1 to 3'],
     ['3s:kill:2,4s:pause:2', 'broker 2: kill and pause overlap'],
     ['3s:isolate:2,4s:isolate:2', 'broker 2: isolate and isolate overlap'],
+    ['3s:controller,4s:controller', 'the controller: controller and controller overlap'],
+    ['3s:controller:2', 'must be a duration such as 250ms, 5s or 2m'],
+    ['3s:controller:1s:2s', 'must be TIME:KIND:BROKER[:DURATION] such as 3s:kill:2'],
     ['3s:kill', 'must be TIME:KIND:BROKER[:DURATION] such as 3s:kill:2'],
-    ['3s:melt:2', 'must be pause, kill, throttle, wipe, isolate, slow-disk or clock'],
+    ['3s:melt:2', 'must be pause, kill, throttle, wipe, isolate, slow-disk, clock or controller'],
     ['soon:kill:2', 'must be a duration such as 250ms, 5s or 2m'],
     ['3s:kill:two', 'must be a whole number'],
   ])('is refused: %s', (list, why) => {
@@ -137,6 +161,8 @@ describe('a schedule in a file', () => {
     ['empty', [], 'must hold one fault at least'],
     ['an unknown key', [{ at: '1s', fault: 'kill', broker: 1, of: 3 }], 'must be a list of faults'],
     ['an unknown kind', [{ at: '1s', fault: 'melt', broker: 1 }], 'at 0.fault'],
+    ['no broker', [{ at: '1s', fault: 'kill' }], 'broker 0: allowed are 1 to 3'],
+    ['a controller with one', [{ at: '1s', fault: 'controller', broker: 1 }], 'at 0.broker'],
     ['half a broker', [{ at: '1s', fault: 'kill', broker: 1.5 }], 'at 0.broker'],
   ])('is refused when it is %s', (_, content, why) => {
     const file = schedule(content)

@@ -37,6 +37,23 @@ describe('the controller’s thread dies', { timeout: 90_000 }, () => {
     expect(events.filter(({ type }) => type === 'failed')).toEqual([])
   })
 
+  it('again before its successor has started, or while there is none: one takes over', async () => {
+    const { cluster, events } = await openWithTopic({ partitions: 3 })
+    await cluster.killController(60_000)
+    await cluster.killController(0)
+    // Timers of one length are kept in order: after this one its thread is being started.
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    await cluster.killController(50)
+    await cluster.killController(0)
+    await until('one has started', () => epochsOf(events).length === 2)
+    await produce(cluster, 20)
+    await until('it answers', async () => {
+      return (await errorOf(cluster.createTopic('u', { partitions: 1 }))) === undefined
+    })
+    expect(epochsOf(events).length).toBe(2)
+    expect(events.filter(({ type }) => type === 'failed')).toEqual([])
+  })
+
   it('in the middle of a shrink: the leader proposes again, and gets its answer', async () => {
     const { cluster } = await openWithTopic(
       { partitions: 3, leaders: 'one' },

@@ -18,7 +18,7 @@ const anyFault = fc
   )
   .map(
     ([kind, broker, atMs, forMs]): Fault => ({
-      ...fault(kind, broker, atMs, forMs),
+      ...fault(kind, kind === 'controller' ? 0 : broker, atMs, forMs),
       isolation: kind === 'isolate' ? { from: 'both', direction: 'both' } : null,
     }),
   )

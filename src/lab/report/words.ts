@@ -1,5 +1,5 @@
 /** A run in words: the same sentences for the report's head and the terminal. */
-import { endsTheThread, faultWords } from '../faults.ts'
+import { endsTheBroker, faultWords } from '../faults.ts'
 import type { CatchUpResult, CatchUpScenario, FlushPolicy, ThroughputScenario } from '../result.ts'
 import {
   formatBytes,
@@ -67,7 +67,8 @@ export function faultsOf(result: CatchUpResult): string[] {
 export function storyOf(result: CatchUpResult): string {
   const { scenario, evictedAfterMs, backlogBytes, catchUpMs } = result
   const fault = mainFault(scenario)
-  const stayed = endsTheThread(fault) ? ' and stayed away' : ''
+  if (fault.kind === 'controller') return storyWithoutController(result)
+  const stayed = endsTheBroker(fault) ? ' and stayed away' : ''
   const what = `was ${faultWords(fault)}${stayed} for ${formatDuration(scenario.outageMs)}`
   const others = scenario.faults.length - 1
   const more = others === 0 ? '' : ` and ${plural(others, 'other fault')} came with it`
@@ -78,6 +79,14 @@ export function storyOf(result: CatchUpResult): string {
   const back = `It came back ${formatBytes(backlogBytes)} behind a log end that kept moving`
   const end = catchUpMs === null ? '.' : ` and had reached it ${formatDuration(catchUpMs)} later.`
   return `${start} ${left} ${back}${end}`
+}
+
+function storyWithoutController({ scenario, evictedAfterMs }: CatchUpResult): string {
+  const { follower, outageMs } = scenario
+  const away = `The controller's thread was killed under load, and for ${formatDuration(outageMs)} there was none.`
+  if (evictedAfterMs === null) return `${away} Broker ${follower} stayed in sync.`
+  const left = formatDuration(evictedAfterMs.median)
+  return `${away} After ${left} (median) partitions went on without broker ${follower}.`
 }
 
 export function predictionOf({ predicted, predictionError }: CatchUpResult): string {
@@ -103,7 +112,7 @@ export function scenarioOf(scenario: CatchUpScenario): string {
     `min ISR ${scenario.minInsync}`,
     `${rate} of ${payloadWords(scenario)}`,
     `acks=${scenario.acks}`,
-    `${scenario.fault} broker ${scenario.follower} for ${formatDuration(scenario.outageMs)}`,
+    `${faultTitle(scenario)} for ${formatDuration(scenario.outageMs)}`,
     `lag limit ${formatDuration(scenario.replicaLagTimeMaxMs)}`,
   ].join(' · ')
 }
@@ -141,6 +150,10 @@ function payloadWords(scenario: CatchUpScenario | ThroughputScenario): string {
 }
 
 /** What happened to the broker under study, or to the first that anything happened to. */
+function faultTitle({ fault, follower }: CatchUpScenario): string {
+  return fault === 'controller' ? 'no controller' : `${fault} broker ${follower}`
+}
+
 function mainFault({ faults, follower }: CatchUpScenario) {
   return faults.find(({ broker }) => broker === follower) ?? faults[0]!
 }
