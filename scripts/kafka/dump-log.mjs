@@ -2,7 +2,7 @@
 import { runTool } from './kafka-cluster.mjs'
 
 /**
- * What Kafka says is in each of the `.log` files:
+ * What Kafka says is in each of the `.log` files, or `.checkpoint` of metadata:
  * `{ file, batches: [{ baseOffset, …, records }] }`.
  * Index files may be among them; they yield no batches. What it complains about goes to
  * `complaints`. `show`: `batches` alone, `records` too (every batch decompressed), or `metadata`,
@@ -53,6 +53,7 @@ function isExpected(line) {
   return (
     line === '' ||
     line.startsWith('Log starting offset: ') ||
+    line.startsWith('Snapshot end offset: ') ||
     line.endsWith('index is empty.') ||
     /^offset: \d+ position: \d+ *$/.test(line) ||
     /^timestamp: -?\d+ offset: \d+ *$/.test(line)

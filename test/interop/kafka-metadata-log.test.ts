@@ -1,5 +1,5 @@
 /** Apache Kafka's `kafka-dump-log --cluster-metadata-decoder` reads our metadata log. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import {
   kafkaNameOf,
 } from '../../src/replication/controller/metadata-record-codec.ts'
 import type { MetadataRecord } from '../../src/replication/controller/metadata-records.ts'
-import { ControllerHarness } from '../replication/controller/controller-harness.ts'
+import { ControllerHarness, incarnation } from '../replication/controller/controller-harness.ts'
 import {
   type FixtureFile,
   type FixtureMetadataRecord,
@@ -100,6 +100,81 @@ describe('kafka-dump-log --cluster-metadata-decoder', () => {
   })
 })
 
+describe('kafka-dump-log over our snapshots', () => {
+  it('reads them, and the log of all that an administrator may ask for', () => {
+    const directory = join(parent, 'snapshots')
+    const clock = new ManualClock()
+    const log = MetadataLog.open({ directory, clock, snapshotBytes: 4_000 })
+    const controller = new ControllerHarness(log).start(1, 2, 3, 4)
+    administer(controller)
+    const decided = [...recordsOf(log)]
+    log.close()
+    const changes = decided.flatMap(({ record }) =>
+      record.type === 'partitionChange' ? record : [],
+    )
+    expect(Object.keys(Object.assign({}, ...changes))).toEqual(
+      expect.arrayContaining([
+        'replicas',
+        'addingReplicas',
+        'removingReplicas',
+        'eligibleLeaderReplicas',
+        'lastKnownElr',
+        'leaderRecoveryState',
+      ]),
+    )
+    expect(new Set(decided.map(({ record }) => record.type))).toContain('removeTopic')
+    expectAlike(judgeFiles(segmentFiles(log.directory)), decided)
+
+    const names = readdirSync(log.directory).filter((name) => name.endsWith('.checkpoint'))
+    expect(names.length).toBeGreaterThan(0)
+    const again = MetadataLog.open({ directory, clock })
+    const { records } = again.readSnapshot()!
+    again.close()
+    const [newest] = names.sort().toReversed()
+    // Offset 0 is the header's.
+    const expected = [...records].map((record, at) => ({ offset: at + 1, record }))
+    expectAlike(judgeFiles([join(log.directory, newest!)]), expected)
+  })
+})
+
+interface Decided {
+  readonly offset: number
+  readonly record: MetadataRecord
+}
+
+function recordsOf(log: MetadataLog): Decided[] {
+  const decided: Decided[] = []
+  log.replay(log.startOffset, (record, offset) => decided.push({ offset, record }))
+  return decided
+}
+
+function administer(controller: ControllerHarness<MetadataLog>): void {
+  const wants = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'true' }
+  for (const topic of ['a', 'b', 'gone']) {
+    controller.createTopic(topic, Array(12).fill([1, 2, 3]), wants)
+  }
+  controller.configure('a', { 'unclean.leader.election.enable': null, 'retention.ms': '1000' })
+  controller.configure(undefined, { 'min.insync.replicas': '2' })
+  expect(controller.reassign('a', 1, [4, 2])).toBe('NONE')
+  controller.administer({ type: 'deleteTopic', topic: 'gone' })
+  controller.silence(3)
+  controller.silence(2)
+  controller.silence(1)
+  controller.controller.step(controller.clock.nowMs())
+  // It lost what it hadn't flushed, and is eligible no more.
+  controller.register(3, { incarnationId: incarnation(3, 2), previousIncarnationEnded: true })
+  controller.heartbeat(3)
+}
+
+function expectAlike(read: readonly FixtureMetadataRecord[], decided: readonly Decided[]): void {
+  expect(read.map(({ offset, type }) => ({ offset, type: schemaName(type) }))).toEqual(
+    decided.map(({ offset, record }) => ({ offset, type: kafkaNameOf(record) })),
+  )
+  for (const [index, { data }] of read.entries()) {
+    expect(decided[index]!.record).toMatchObject(withoutDefaults(data))
+  }
+}
+
 function kafkaRecords(): MetadataRecord[] {
   return fixtureLines<FixtureFile>('files.jsonl')
     .filter(({ name, batches }) => name.startsWith('__cluster_metadata-0/') && batches)
@@ -113,11 +188,16 @@ function kafkaRecords(): MetadataRecord[] {
 
 /** What Kafka reads; it must have no complaint. */
 function judge(directory: string): FixtureMetadataRecord[] {
-  const { dumps, complaints } = dumpLogs(segmentFiles(directory), 'metadata')
+  return judgeFiles(segmentFiles(directory))
+}
+
+function judgeFiles(files: string[]): FixtureMetadataRecord[] {
+  const { dumps, complaints } = dumpLogs(files, 'metadata')
   expect(complaints).toEqual([])
   const batches = dumps.flatMap((dump) => dump.batches)
   expect(batches.filter(({ isvalid }) => !isvalid)).toEqual([])
   return batches
+    .filter(({ isControl }) => !isControl)
     .flatMap(({ records }) => records)
     .map(({ offset, payload }) => ({ offset, ...JSON.parse(payload!) }))
 }

@@ -128,6 +128,7 @@ describe('a damaged snapshot', () => {
     expect(contentsOn(fs)).toEqual(contents)
     expect(filesOf(fs, '.part')).toEqual([])
     expect(filesOf(fs, setAside)).toEqual([])
+    expectToGoOn(fs)
   })
 })
 
