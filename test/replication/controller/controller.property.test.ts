@@ -58,7 +58,15 @@ describe.each([
   ['without', false],
 ])('%s, whatever is asked', (_, keepsEligible) => {
   it('invariants hold; log, snapshots and subscribers tell the same', () => {
-    const reached = { changes: 0, leaderless: 0, unclean: 0, eligible: 0, moves: 0, clean: 0 }
+    const reached = {
+      changes: 0,
+      leaderless: 0,
+      unclean: 0,
+      eligible: 0,
+      moves: 0,
+      clean: 0,
+      told: 0,
+    }
     fc.assert(
       fc.property(fc.array(command, { minLength: 5, maxLength: 60 }), (commands) => {
         const run = new CommandRun(keepsEligible)
@@ -95,6 +103,9 @@ describe.each([
             count(reached, registration)
           }
           reached.changes += checkEpochs(before, after)
+          const told = uncleanTold(harness)
+          expect(told).toBe(uncleanElections(before, after))
+          reached.told += told
           if (keepsEligible) reached.clean += committed.check(before, after)
           before = after
         }
@@ -112,6 +123,7 @@ describe.each([
     expect(reached.leaderless).toBeGreaterThan(0)
     expect(reached.unclean).toBeGreaterThan(0)
     expect(reached.moves).toBeGreaterThan(0)
+    expect(reached.told).toBeGreaterThan(0)
     expect(reached.eligible > 0).toBe(keepsEligible)
     expect(reached.clean > 20).toBe(keepsEligible)
   })
@@ -197,6 +209,24 @@ function faultOf(
   if (!isr.every((member) => image.isActive(member))) return 'somebody in sync is not active'
   const isRecovering = registration.leaderRecoveryState === 'recovering'
   return isRecovering && isr.length > 1 ? 'recovering, and not alone' : undefined
+}
+
+/** What the events since the last call say: of that the metric is made. */
+function uncleanTold(harness: ControllerHarness): number {
+  return harness.controller
+    .takeEvents()
+    .reduce((sum, { kind, detail }) => sum + (kind === 'elected' ? (detail.unclean ?? 0) : 0), 0)
+}
+
+/** Leaders that nobody vouched for: whoever was neither in sync nor eligible. */
+function uncleanElections(before: Registrations, after: Registrations): number {
+  let count = 0
+  for (const [index, { leader }] of after) {
+    const was = before.get(index)
+    if (was === undefined || leader === leaderNone || leader === was.leader) continue
+    if (![...was.inSyncReplicas, ...was.eligibleLeaderReplicas].includes(leader)) count++
+  }
+  return count
 }
 
 function checkEpochs(before: Registrations, after: Registrations): number {

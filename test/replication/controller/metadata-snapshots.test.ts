@@ -285,6 +285,7 @@ function copyOf(fs: MemoryFileSystem): MemoryFileSystem {
 /** Another decision is made, and is there when the next controller comes. */
 function expectToGoOn(fs: MemoryFileSystem): void {
   const log = openLog(fs)
+  expect(log.epoch).toBeLessThan(1_000)
   const harness = new ControllerHarness(log)
   decide(harness, 1)
   log.close()
