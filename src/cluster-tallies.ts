@@ -12,7 +12,7 @@ export class ClusterTallies {
   uncleanElections = 0
   elections = 0
   fencings = 0
-  /** False from the failure of the controller's thread to the next that is heard of one. */
+  /** False from the end of the controller's thread to the next that is heard of one. */
   isControllerActive = true
   /** By broker and cause. */
   readonly departures = new Map<BrokerId, Map<LagCause, number>>()
@@ -31,7 +31,7 @@ export class ClusterTallies {
   }
 
   #takeController({ kind, detail }: ControllerEvent): void {
-    this.isControllerActive = true
+    this.isControllerActive = kind !== 'ended'
     if (kind === 'fenced') this.fencings += 1
     if (kind !== 'elected') return
     this.elections += detail.elected ?? 0

@@ -4,7 +4,7 @@
  */
 import type { ClusterEvent } from '../cluster-events.ts'
 import type { BrokerId } from '../ids.ts'
-import type { ControllerEvent } from '../replication/controller/controller-events.ts'
+import { type ControllerEvent, nobodyAsked } from '../replication/controller/controller-events.ts'
 import type { LagCause } from '../replication/isr-cause.ts'
 import type { ReplicationEvent } from '../replication/replication-event.ts'
 import type { CatchUpNote, CatchUpRead } from '../workers/catch-up.ts'
@@ -140,7 +140,8 @@ export class EventGroups {
       detail,
       (numbers) => {
         const named = [...numbers.keys()].map((name) => `${words(name)} ${span(numbers, name)}`)
-        return [`broker ${brokerId}`, ...(error === undefined ? [] : [error]), ...named].join(', ')
+        const who = brokerId === nobodyAsked ? [] : [`broker ${brokerId}`]
+        return [...who, ...(error === undefined ? [] : [error]), ...named].join(', ')
       },
     )
   }

@@ -3,9 +3,10 @@
  * by another over the same metadata log; whoever was connected has to connect again.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { systemClock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
 import type { BrokerId } from '../ids.ts'
-import type { ControllerEvent } from '../replication/controller/controller-events.ts'
+import { type ControllerEvent, nobodyAsked } from '../replication/controller/controller-events.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { ringDoorbell } from './doorbell.ts'
 import { ProgressBoard } from './progress-board.ts'
@@ -130,6 +131,10 @@ export class ControllerHost {
 
   #afterExit(livedMs: number, error: unknown): void {
     if (this.#isStopping) return
+    const atMs = systemClock.nowMs()
+    const detail = { livedMs: Math.round(livedMs) }
+    const asked = { brokerId: nobodyAsked, partitions: [] } as const
+    this.#options.onEvent({ atMs, kind: 'ended', ...asked, detail })
     if (!this.#isKilled) {
       this.#options.onFailed(error)
       this.#shortLives = livedMs < shortLifeMs ? this.#shortLives + 1 : 0

@@ -62,5 +62,7 @@ describe('tallies of events', () => {
     expect(talliesOf(failed).isControllerActive).toBe(false)
     expect(talliesOf(failed, controller('registered')).isControllerActive).toBe(true)
     expect(talliesOf({ ...failed, brokerId: brokerId(2) }).isControllerActive).toBe(true)
+    expect(talliesOf(controller('ended')).isControllerActive).toBe(false)
+    expect(talliesOf(controller('ended'), controller('started')).isControllerActive).toBe(true)
   })
 })

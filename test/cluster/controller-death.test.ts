@@ -39,13 +39,19 @@ describe('the controller’s thread dies', { timeout: 90_000 }, () => {
 
   it('again before its successor has started, or while there is none: one takes over', async () => {
     const { cluster, events } = await openWithTopic({ partitions: 3 })
+    const isActive = async () => {
+      return /_activecontrollercount\S* 1$/m.test(await cluster.metrics().metrics())
+    }
+    expect(await isActive()).toBe(true)
     await cluster.killController(60_000)
+    expect(await isActive()).toBe(false)
     await cluster.killController(0)
     // Timers of one length are kept in order: after this one its thread is being started.
     await new Promise((resolve) => setTimeout(resolve, 0))
     await cluster.killController(50)
     await cluster.killController(0)
     await until('one has started', () => epochsOf(events).length === 2)
+    expect(await isActive()).toBe(true)
     await produce(cluster, 20)
     await until('it answers', async () => {
       return (await errorOf(cluster.createTopic('u', { partitions: 1 }))) === undefined

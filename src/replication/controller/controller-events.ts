@@ -17,6 +17,7 @@ import type { PartitionChangeRecord } from './metadata-records.ts'
  * - `elected`: the leaders of `partitions` changed, because of the event before it, or for want of
  *   one by request or by the clock (`brokerId` 0).
  * - `started`: a controller has replayed the log, and leads it in a new epoch.
+ * - `ended`: the controller's thread has ended before its time; said by who watches over it.
  * - `snapshot`: the state was written down, or with `error` could not be.
  * - `reassigning`: replicas of `partitions` are being moved, or the move was called off.
  */
@@ -31,6 +32,7 @@ export type ControllerEventKind =
   | 'reassigning'
   | 'snapshot'
   | 'started'
+  | 'ended'
 
 export interface ControllerEvent {
   readonly atMs: number
