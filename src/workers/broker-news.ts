@@ -33,11 +33,15 @@ export function takeBrokerNews(
   const catchUpNotes = catchUp.takeNotes()
   const retentionNotes = retention.takeNotes()
   const doomedFiles = retention.takeDoomed()
-  const failures = store.takeFailures().map(({ partition, error }) => {
+  const failed = store.takeFailures()
+  const truncations = store.takeTruncations()
+  // Asked after each step, and nearly always there is nothing.
+  const ofReplicas = events.length + catchUpReads.length + catchUpNotes.length
+  const ofLogs = retentionNotes.length + doomedFiles.length + failed.length + truncations.length
+  if (ofReplicas + ofLogs === 0) return undefined
+  const failures = failed.map(({ partition, error }) => {
     return { partition, code: error.code, message: error.message }
   })
-  const truncations = store.takeTruncations()
   const followed = { events, catchUpReads, catchUpNotes, truncations }
-  const news = { ...followed, retentionNotes, doomedFiles, failures }
-  return Object.values(news).every(({ length }) => length === 0) ? undefined : news
+  return { ...followed, retentionNotes, doomedFiles, failures }
 }

@@ -353,7 +353,7 @@ export class PartitionStore {
   }
 
   takeFailures(): PartitionFailure[] {
-    return this.#failures.splice(0)
+    return this.#failures.length === 0 ? this.#failures : this.#failures.splice(0)
   }
 
   takeTruncations(): Truncation[] {

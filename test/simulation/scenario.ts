@@ -61,7 +61,7 @@ function configWith(more: Parameters<typeof clusterConfig>[0]): ClusterConfig {
 }
 
 export function scenarioOf(random: SeededRandom): Scenario {
-  const brokers = random.nextBelow(8) === 0 ? 4 : 3
+  const brokers = pick([2, 2, 3, 3, 3, 3, 3, 4], random)
   const metadataIsSynced = random.nextBelow(2) === 0
   return {
     brokers,
@@ -85,9 +85,9 @@ export function scenarioOf(random: SeededRandom): Scenario {
 
 function topicsOf(random: SeededRandom, brokers: number): TopicScenario[] {
   const topics: TopicScenario[] = []
-  const count = 1 + random.nextBelow(2)
+  const count = pick([1, 1, 1, 2], random)
   for (let number = 0; number < count; number++) {
-    const partitions = 1 + random.nextBelow(2)
+    const partitions = pick([1, 1, 2], random)
     const assignments = Array.from({ length: partitions }, () => assignmentOf(random, brokers))
     topics.push({ name: `topic${number}`, assignments, configs: topicConfigOf(random) })
   }

@@ -53,7 +53,8 @@ export class SimulatedCluster {
   readonly board: ProgressBoard
   readonly brokers: SimulatedBroker[]
   readonly controller: SimulatedController
-  readonly weather: NetworkWeather
+  /** Calm until the first topic is made. */
+  readonly weather: NetworkWeather = { latencyMsMax: 0, lossOfHeartbeat: 0, duplication: 0 }
   readonly #scenario: Scenario
   readonly #random: SeededRandom
   readonly #observer: ClusterObserver
@@ -77,8 +78,6 @@ export class SimulatedCluster {
     this.#random = random
     this.#observer = observer
     this.coverage = coverage
-    const { latencyMsMax, lossOfHeartbeat, duplication } = scenario
-    this.weather = { latencyMsMax, lossOfHeartbeat, duplication }
     this.memory = freshMemory(brokers, config['partitions.max'], ringStart)
     this.board = new ProgressBoard(this.memory.board)
     this.#truncations = new Truncations(this.board, coverage)
@@ -384,6 +383,8 @@ export class SimulatedCluster {
   }
 
   createTopics(): void {
+    const { latencyMsMax, lossOfHeartbeat, duplication } = this.#scenario
+    Object.assign(this.weather, { latencyMsMax, lossOfHeartbeat, duplication })
     for (const { name, assignments, configs } of this.#scenario.topics) {
       this.controller.controller!.handle(supervisorConnection, {
         type: 'createTopic',

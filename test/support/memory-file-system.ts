@@ -4,7 +4,6 @@
  * allows: a sync of a file says nothing of its entry in the directory, and a sync of a directory
  * nothing of that directory's own entry in its parent.
  */
-import { posix } from 'node:path'
 import type { SeededRandom } from '../../src/lab/statistics-random.ts'
 import type { FileSystem, OpenMode } from '../../src/log/file-system.ts'
 import { type CrashKind, crashBelow } from './memory-file-system-crash.ts'
@@ -210,9 +209,13 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   #parent(path: string): { directory: MemoryDirectory; name: string } {
-    const directory = this.#find(posix.dirname(path))
+    const names = namesOf(path)
+    let directory: MemoryNode | undefined = this.#root
+    for (let at = 0; at < names.length - 1; at++) {
+      directory = directory instanceof MemoryDirectory ? directory.seen.get(names[at]!) : undefined
+    }
     if (!(directory instanceof MemoryDirectory)) throw systemError('ENOENT', path)
-    return { directory, name: posix.basename(path) }
+    return { directory, name: names.at(-1) ?? '' }
   }
 }
 
@@ -220,6 +223,16 @@ export function systemError(code: string, what: string): Error {
   return Object.assign(new Error(`${code}: ${what}`), { code })
 }
 
-function namesOf(path: string): string[] {
-  return path.split('/').filter((name) => name !== '')
+/** The same few paths are asked for again and again. */
+const namesByPath = new Map<string, readonly string[]>()
+const pathsKeptMax = 10_000
+
+function namesOf(path: string): readonly string[] {
+  let names = namesByPath.get(path)
+  if (names === undefined) {
+    if (namesByPath.size >= pathsKeptMax) namesByPath.clear()
+    names = path.split('/').filter((name) => name !== '')
+    namesByPath.set(path, names)
+  }
+  return names
 }
