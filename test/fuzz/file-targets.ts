@@ -115,7 +115,7 @@ export const fileTargets: readonly FuzzTarget[] = [
     },
   },
   {
-    ...target('metadata record', 12, metadataInputs(), ['CORRUPT_MESSAGE']),
+    ...target('metadata record', 12, metadataInputs(), ['CORRUPT_MESSAGE', 'UNSUPPORTED_VERSION']),
     run(bytes) {
       const record = decodeMetadataRecord(bytes)
       const again = decodeMetadataRecord(encoded(record))
