@@ -36,6 +36,9 @@ export interface HistoryResult {
 const scenarioStream = 0
 const lifeStream = 1
 const firstStepStream = 2
+/** One step in so many: more is sent at once than a ring holds. */
+const stepsAFlood = 1_000
+const floodBatches = 40
 
 export function runHistory(options: HistoryOptions, coverage = new Coverage()): HistoryResult {
   return new History(options, coverage).run()
@@ -123,6 +126,7 @@ class History {
       else random.nextUint32()
     }
     if (random.next() < load) this.#clients.produce(random, cluster.partitions, bigBatches)
+    if (random.nextBelow(stepsAFlood) === 0) this.#flood(random)
     const first = random.nextBelow(cluster.brokers.length + 1)
     for (let count = 0; count <= cluster.brokers.length; count++) {
       const actor = (first + count) % (cluster.brokers.length + 1)
@@ -133,6 +137,12 @@ class History {
       if (random.nextBelow(8) === 0) life?.syncs.advance()
     }
     this.#afterStep()
+  }
+
+  #flood(random: SeededRandom): void {
+    for (let count = 0; count < floodBatches; count++) {
+      this.#clients.produce(random, this.#cluster.partitions, 1)
+    }
   }
 
   #act(actor: Actor): void {
