@@ -235,7 +235,12 @@ export class RoleChanges {
   #reconcile(partition: PartitionIndex, leader: BrokerId, leaderEndOffset: number): void {
     const { store, brokerDirectory, fs } = this.#parts
     const { topic, partition: number, log } = store.stored(partition)
-    if (log.logEndOffset === 0) return
+    if (log.logEndOffset === 0) {
+      // An epoch that it led without a record must go: the leader's may be of older ones
+      // (Kafka: `UnifiedLog.truncateTo`).
+      if (log.leaderEpochs.latest !== -1) store.truncateTo(partition, 0)
+      return
+    }
     const directory = path.join(brokerDirectory(leader), partitionName(topic, number))
     const history = readLeaderEpochs(directory, fs)
     for (;;) {

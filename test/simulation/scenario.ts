@@ -22,6 +22,9 @@ export interface Scenario {
   /** Of the controller's log, between two snapshots. */
   readonly snapshotBytes: number
   readonly eligibleLeaderReplicasVersion: 0 | 1
+  /** Between two looks of the controller for leaders to move, and for unclean elections. */
+  readonly rebalanceIntervalMs: number
+  readonly uncleanIntervalMs: number
   /** Steps are this far apart on average. */
   readonly stepMs: number
   /** A broker is scheduled in a step. */
@@ -43,6 +46,7 @@ const configs: readonly ClusterConfig[] = [
   configWith({ 'isr.expand.criterion': 'high.watermark' }),
   configWith({ 'ring.detach.stuck.ms': 5, 'ring.detach.slow.ms': 5 }),
   configWith({ 'ring.detach.stuck.ms': 15, 'catch.up.policy': 'round-robin' }),
+  configWith({ 'ring.detach.stuck.ms': 600, 'ring.detach.slow.ms': 600 }),
 ]
 
 function configWith(more: Parameters<typeof clusterConfig>[0]): ClusterConfig {
@@ -71,6 +75,8 @@ export function scenarioOf(random: SeededRandom): Scenario {
     metadataIsSynced,
     snapshotBytes: pick([500, 3_000, 20_000_000], random),
     eligibleLeaderReplicasVersion: pick([0, 1] as const, random),
+    rebalanceIntervalMs: pick([20, 50, 400], random),
+    uncleanIntervalMs: pick([20, 300], random),
     stepMs: 2 + random.nextBelow(8),
     scheduled: 0.4 + random.next() * 0.6,
     faults: pick([0.02, 0.08, 0.2], random),

@@ -88,8 +88,7 @@ export class SimulatedCluster {
       sessionTimeoutMs: config['broker.session.timeout.ms'],
       partitionsMax: config['partitions.max'],
       isSynced: scenario.metadataIsSynced,
-      snapshotBytes: scenario.snapshotBytes,
-      eligibleLeaderReplicasVersion: scenario.eligibleLeaderReplicasVersion,
+      ...scenario,
       onCall: (mayGoOn) => observer.called(0, mayGoOn),
     })
     this.brokers = Array.from({ length: brokers }, (_, row) => this.#makeBroker(row + 1))

@@ -20,6 +20,8 @@ export interface SimulatedControllerOptions {
   readonly isSynced: boolean
   readonly snapshotBytes: number
   readonly eligibleLeaderReplicasVersion: 0 | 1
+  readonly rebalanceIntervalMs: number
+  readonly uncleanIntervalMs: number
   readonly onCall: (mayGoOn: boolean) => void
 }
 
@@ -50,6 +52,7 @@ export class SimulatedController {
   start(): void {
     const { machine, clock, sessionTimeoutMs, partitionsMax, isSynced, onCall } = this.#options
     const { snapshotBytes, eligibleLeaderReplicasVersion } = this.#options
+    const { rebalanceIntervalMs, uncleanIntervalMs } = this.#options
     const disk = new SimulatedDisk(machine, onCall)
     const log = MetadataLog.open({
       directory: controllerDirectory,
@@ -69,9 +72,9 @@ export class SimulatedController {
         eligibleLeaderReplicasVersion,
         elections: {
           rebalances: true,
-          rebalanceIntervalMs: 400,
+          rebalanceIntervalMs,
           imbalancePercentMax: 10,
-          uncleanIntervalMs: 300,
+          uncleanIntervalMs,
         },
       },
       newTopicId: () => Buffer.alloc(16, ++this.#topicIds).toString('base64url'),

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
+import { cut, FaultWords } from '../../src/workers/fault-words.ts'
 import { diverged } from '../faults/crafted-logs.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
 import { release, stall, untilElected } from '../support/worker-leaders.ts'
@@ -37,6 +38,30 @@ describe('a follower', () => {
     cluster.converge()
     expectSameLogs(cluster)
     expect(cluster.logEndOffset(2)).toBeLessThan(5)
+  })
+
+  it('forgets an epoch that it led with an empty log: the next leader may hold older ones', () => {
+    const cluster = new WorkerCluster({ config, assignments: [[1, 3, 2]] })
+    const faults = new FaultWords(cluster.board)
+    cluster.run(100)
+    faults.setFetchCut(brokerId(1), brokerId(3), cut.both)
+    faults.setFetchCut(brokerId(3), brokerId(2), cut.both)
+    cluster.produce(0, 4)
+    cluster.run(20)
+    expect([2, 3].map((broker) => cluster.logEndOffset(broker))).toEqual([4, 0])
+    cluster.kill(1)
+    cluster.until('3 leads', () => cluster.board.ledEpoch(brokerId(3), p0) === 1, 5_000)
+    cluster.frozen.add(3)
+    cluster.until('2 leads', () => cluster.board.ledEpoch(brokerId(2), p0) === 2, 5_000)
+    expect([2, 3].map((broker) => cluster.logEndOffset(broker))).toEqual([4, 0])
+    cluster.frozen.delete(3)
+    cluster.start(1)
+    faults.setFetchCut(brokerId(3), brokerId(2), cut.nothing)
+    faults.setFetchCut(brokerId(1), brokerId(3), cut.nothing)
+    cluster.converge()
+    expect(cluster.failures()).toEqual([])
+    expectSameLogs(cluster)
+    expect(cluster.logEndOffset(3)).toBe(4)
   })
 
   it('50. FetcherAreNotRestartedIfLeaderEpochIsNotBumped', () => {
