@@ -147,7 +147,7 @@ describe('options of catch-up', () => {
     ],
     [
       '--fault melt',
-      'tidemark: --fault melt: must be pause, kill, throttle, wipe, isolate, slow-disk or clock',
+      'tidemark: --fault melt: must be pause, kill, throttle, wipe, isolate, slow-disk, clock or controller',
     ],
     ['--fault throttle', 'tidemark: --fault throttle: needs --throttle with a rate such as 20MB/s'],
     ['--throttle 1MB/s', 'tidemark: --throttle 1MB/s: only with --fault throttle'],
