@@ -195,13 +195,16 @@ export class CatchUp {
   #readOnce(partition: PartitionIndex, nowMs: number): number {
     const { followed, store, faults, brokerId } = this.#parts
     const leader = followed.leader[partition]! as BrokerId
-    if (faults.fetchCut(leader, brokerId) !== cut.nothing) {
+    const isCut = faults.fetchCut(leader, brokerId) !== cut.nothing
+    if (isCut || !this.#isLeading(partition, leader)) {
       this.#unreachable.wait(partition, nowMs)
       return 0
     }
     try {
       if (this.#startOver(partition, leader, nowMs)) return 0
       if (!this.#read(partition, leader, nowMs)) return 0
+      // It may have ended meanwhile.
+      if (!this.#isLeading(partition, leader)) return 0
       return this.#files.append(partition, leader)
     } catch (error) {
       if (!isTidemarkError(error)) throw error
@@ -210,6 +213,15 @@ export class CatchUp {
       store.noteFailure(partition, error)
       return 0
     }
+  }
+
+  /**
+   * Nobody vouches for the files that a leader leaves behind when it ends: a loss of power may have
+   * taken any part of them that wasn't synced, from the middle too.
+   */
+  #isLeading(partition: PartitionIndex, leader: BrokerId): boolean {
+    const { board, followed } = this.#parts
+    return board.ledEpoch(leader, partition) === followed.leaderEpoch[partition]
   }
 
   /** What fails here is the leader's files or its disk, not the own log. */

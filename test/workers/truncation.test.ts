@@ -2,10 +2,13 @@
  * Numbers are those of the conformance list; the cases come from Apache Kafka's tests of its
  * fetchers (`AbstractFetcherThreadTest`, `ReplicaFetcherThreadTest`, `ReplicaManagerTest`).
  */
+import fs from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { cut, FaultWords } from '../../src/workers/fault-words.ts'
 import { diverged } from '../faults/crafted-logs.ts'
+import { topicName } from '../support/worker-brokers.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
 import { release, stall, untilElected } from '../support/worker-leaders.ts'
 import { expectSameLogs, logValues } from '../support/worker-logs.ts'
@@ -138,4 +141,31 @@ describe('a follower', () => {
     }
     expectSameLogs(cluster)
   })
+})
+
+it('reads nothing of the files that a dead leader has left: a loss of power took some of them', () => {
+  const cluster = new WorkerCluster({
+    brokers: 2,
+    config: { 'broker.session.timeout.ms': 60_000, 'replica.lag.time.max.ms': 60_000 },
+  })
+  cluster.run(100)
+  cluster.frozen.add(2)
+  for (let batch = 0; batch < 6; batch++) cluster.produce(0, 1, 100, 1)
+  cluster.run(500)
+  const file = path.join(cluster.directory(1), `${topicName}-0`, `${'0'.repeat(20)}.log`)
+  cluster.kill(1)
+  const whole = fs.readFileSync(file)
+  const batchBytes = whole.length / 6
+  // The third of six is gone, those behind it are there.
+  fs.writeFileSync(
+    file,
+    Buffer.concat([whole.subarray(0, 2 * batchBytes), whole.subarray(3 * batchBytes)]),
+  )
+  cluster.frozen.delete(2)
+  cluster.run(500)
+  expect(cluster.board.logEndOffset(brokerId(2), p0)).toBe(0)
+  fs.writeFileSync(file, whole)
+  cluster.start(1)
+  cluster.converge()
+  expectSameLogs(cluster)
 })
