@@ -35,6 +35,7 @@ import { decideCreateTopic } from './decide-topic.ts'
 import type { Decision } from './decision.ts'
 import { eligibleLeaderReplicasFeature } from './election-rules.ts'
 import { failedResponse } from './failed-response.ts'
+import { LatestProposals } from './latest-proposals.ts'
 import { MetadataImage } from './metadata-image.ts'
 import type { MetadataLogPort } from './metadata-log-port.ts'
 import type { MetadataRecord } from './metadata-records.ts'
@@ -85,6 +86,7 @@ export class Controller {
   readonly #newTopicId: () => string
   readonly #image = new MetadataImage()
   readonly #sessions: BrokerSessions
+  readonly #proposals = new LatestProposals()
   readonly #subscribers = new Set<number>()
   readonly #elections: ClockElectionsTimer
   readonly #changed = new Set<PartitionIndex>()
@@ -138,6 +140,7 @@ export class Controller {
   handle(from: number, request: ControllerRequest): void {
     switch (request.type) {
       case 'alterPartition': {
+        if (!this.#proposals.admit(request)) return
         const nowMs = this.#clock.nowMs()
         this.#conclude(from, request, decideAlterPartition(this.#image, request, nowMs))
         return

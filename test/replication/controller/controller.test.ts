@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../../src/errors.ts'
+import { brokerId } from '../../../src/ids.ts'
 import { MetadataImage } from '../../../src/replication/controller/metadata-image.ts'
 import type { MetadataRecord } from '../../../src/replication/controller/metadata-records.ts'
-import type { ControllerResponse, MetadataUpdate } from '../../../src/replication/messages.ts'
+import type {
+  AlterPartitionResponse,
+  ControllerResponse,
+  MetadataUpdate,
+} from '../../../src/replication/messages.ts'
 import { ControllerHarness, contentsOf, incarnation } from './controller-harness.ts'
 import { MemoryMetadataLog } from './memory-metadata-log.ts'
 
@@ -237,9 +242,54 @@ describe('events', () => {
     ])
     expect(harness.controller.takeEvents()).toEqual([])
     const brokerId = harness.image.activeBrokers()[0]
-    const stale = { type: 'alterPartition', correlationId: 1, brokerId, brokerEpoch: -2 } as const
-    for (let i = 0; i < 10_001; i++) harness.controller.handle(0, { ...stale, items: [] })
+    const stale = { type: 'alterPartition', brokerId, brokerEpoch: -2 } as const
+    for (let at = 1; at <= 10_001; at++) {
+      harness.controller.handle(0, { ...stale, correlationId: at, items: [] })
+    }
     expect(harness.controller.eventsDropped).toBe(1)
     expect(harness.controller.takeEvents()).toHaveLength(10_000)
+  })
+})
+
+describe('a proposal that the network repeats', () => {
+  /** 2 has left partition 0 of its leader 1; the proposal that takes it back in, and its answer. */
+  function refused() {
+    const harness = new ControllerHarness().start(1, 2)
+    harness.createTopic('t', [[1, 2]])
+    expect(harness.proposeOne(0, [1]).error).toBe('NONE')
+    const request = {
+      type: 'alterPartition',
+      correlationId: 100,
+      brokerId: brokerId(1),
+      brokerEpoch: harness.epochOf(1),
+      items: [harness.item(0, [1, 2])],
+    } as const
+    harness.silence(2)
+    const answer = harness.ask(request) as AlterPartitionResponse
+    expect(answer.items.map(({ error }) => error)).toEqual(['INELIGIBLE_REPLICA'])
+    harness.heartbeat(2)
+    expect(harness.image.activeBrokers()).toContain(2)
+    return { harness, request }
+  }
+
+  it('is not committed after its refusal: its leader has gone back to the old members', () => {
+    const { harness, request } = refused()
+    for (const correlationId of [100, 99]) {
+      harness.controller.handle(0, { ...request, correlationId })
+      let answers = 0
+      harness.controller.takeOutgoing(() => {
+        answers += 1
+      })
+      expect([answers, harness.partition(0).inSyncReplicas]).toEqual([0, [1]])
+    }
+  })
+
+  it('is decided when it is a new one, or one of a new life', () => {
+    const { harness, request } = refused()
+    const again = harness.ask({ ...request, correlationId: 101 }) as AlterPartitionResponse
+    expect(again.items.map(({ error }) => error)).toEqual(['NONE'])
+    expect(harness.partition(0).inSyncReplicas).toEqual([1, 2])
+    const other = { ...request, correlationId: 1, brokerEpoch: request.brokerEpoch + 5 }
+    expect((harness.ask(other) as AlterPartitionResponse).error).toBe('STALE_BROKER_EPOCH')
   })
 })
