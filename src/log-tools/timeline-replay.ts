@@ -12,6 +12,7 @@ import {
   type PartitionChangeRecord,
   type PartitionRecord,
 } from '../replication/controller/metadata-records.ts'
+import { registrationOf } from '../replication/controller/partition-record.ts'
 import type { PartitionRegistration } from '../replication/registration.ts'
 import type { MetadataItem } from './timeline-files.ts'
 import type {
@@ -229,7 +230,7 @@ export class TimelineReplay {
     }
     const topic = this.#topicNames.get(record.topicId)
     if (topic === undefined) this.note(place.offset, `topic id ${record.topicId} has no name`)
-    const registration = registrationOf(record, topic ?? record.topicId)
+    const registration = shownRegistration(record, topic ?? record.topicId)
     this.#tracks.set(key, new PartitionTrack(registration, place))
   }
 
@@ -271,24 +272,11 @@ export class TimelineReplay {
   }
 }
 
-function registrationOf(record: PartitionRecord, topic: string): PartitionRegistration {
-  return {
-    index: partitionIndex(0),
-    topicId: record.topicId,
-    topic,
-    partition: record.partitionId,
-    replicas: record.replicas,
-    inSyncReplicas: record.isr,
-    addingReplicas: record.addingReplicas,
-    removingReplicas: record.removingReplicas,
-    leader: record.leader,
-    leaderRecoveryState:
-      record.leaderRecoveryState === leaderRecoveryStates.recovering ? 'recovering' : 'recovered',
-    leaderEpoch: record.leaderEpoch,
-    partitionEpoch: record.partitionEpoch,
-    eligibleLeaderReplicas: record.eligibleLeaderReplicas ?? [],
-    lastKnownLeader: record.lastKnownElr ?? [],
-  }
+/** Who led is shown, not how well: a recovery state that isn't known counts as recovered. */
+function shownRegistration(record: PartitionRecord, topic: string): PartitionRegistration {
+  const isRecovering = record.leaderRecoveryState === leaderRecoveryStates.recovering
+  const leaderRecoveryState = leaderRecoveryStates[isRecovering ? 'recovering' : 'recovered']
+  return registrationOf({ ...record, leaderRecoveryState }, topic, partitionIndex(0))
 }
 
 function keyOf(topicId: string, partition: number): string {

@@ -1,6 +1,6 @@
 /** Leaders of a WorkerCluster that fall silent, and followers that keep nothing of them. */
 import { brokerId } from '../../src/ids.ts'
-import type { WorkerCluster } from './worker-cluster.ts'
+import { WorkerCluster } from './worker-cluster.ts'
 
 /** Lets the session of a silent leader end. */
 export function untilElected(cluster: WorkerCluster, old = 1): void {
@@ -18,4 +18,16 @@ export function stall(cluster: WorkerCluster, ...followers: number[]): void {
 
 export function release(cluster: WorkerCluster, ...followers: number[]): void {
   for (const each of followers) cluster.board.setThrottleBytesPerSec(brokerId(each), 0)
+}
+
+/** Broker 3 ended with one record and has left the in-sync replicas; it lacks these batches. */
+export function endedBehind(...batches: readonly number[]): WorkerCluster {
+  const cluster = new WorkerCluster({ config: { 'replica.lag.time.max.ms': 300 } })
+  cluster.run(50)
+  cluster.produce(0, 1)
+  cluster.settle()
+  cluster.kill(3)
+  for (const records of batches) cluster.produce(0, records)
+  cluster.until('3 has left', () => cluster.isr().length === 2, 5_000)
+  return cluster
 }

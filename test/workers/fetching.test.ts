@@ -9,6 +9,7 @@
 import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { endedBehind } from '../support/worker-leaders.ts'
 import { expectSameLogs } from '../support/worker-logs.ts'
 
 const p0 = partitionIndex(0)
@@ -76,13 +77,7 @@ describe('a follower', () => {
   })
 
   it('55. FollowerFetchOutOfRange race: a partition that it follows no more is not emptied', () => {
-    const cluster = new WorkerCluster({ config: { 'replica.lag.time.max.ms': 300 } })
-    cluster.run(50)
-    cluster.produce(0, 1)
-    cluster.settle()
-    cluster.kill(3)
-    cluster.produce(0, 2)
-    cluster.until('3 has left', () => cluster.isr().length === 2, 20_000)
+    const cluster = endedBehind(2)
     cluster.node(1).store.advanceLogStart(p0, 3)
     cluster.start(3)
     const node = cluster.node(3)

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { brokerId, partitionIndex } from '../../src/ids.ts'
 import { topicName } from '../support/worker-brokers.ts'
 import { WorkerCluster } from '../support/worker-cluster.ts'
+import { endedBehind } from '../support/worker-leaders.ts'
 import { expectSameLogs, logBytes } from '../support/worker-logs.ts'
 
 const zero = partitionIndex(0)
@@ -75,14 +76,7 @@ describe('what a follower takes over besides batches', () => {
 
 describe('54. OffsetOutOfRange', () => {
   it('low: the leader no longer holds what comes next; the follower starts over there', () => {
-    const cluster = new WorkerCluster({ config: { 'replica.lag.time.max.ms': 300 } })
-    cluster.run(50)
-    cluster.produce(0, 1)
-    cluster.settle()
-    cluster.kill(3)
-    cluster.produce(0, 1)
-    cluster.produce(0, 1)
-    cluster.until('3 has left', () => cluster.isr().length === 2, 5_000)
+    const cluster = endedBehind(1, 1)
     cluster.run(50)
     startAt(cluster, 2)
     cluster.start(3)
@@ -94,13 +88,7 @@ describe('54. OffsetOutOfRange', () => {
   })
 
   it('low: nothing at all is left at the leader', () => {
-    const cluster = new WorkerCluster({ config: { 'replica.lag.time.max.ms': 300 } })
-    cluster.run(50)
-    cluster.produce(0, 1)
-    cluster.settle()
-    cluster.kill(3)
-    cluster.produce(0, 2)
-    cluster.until('3 has left', () => cluster.isr().length === 2, 5_000)
+    const cluster = endedBehind(2)
     cluster.run(50)
     startAt(cluster, 3)
     cluster.start(3)
