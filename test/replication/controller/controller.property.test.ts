@@ -158,7 +158,8 @@ class CommittedModel {
     let elections = 0
     for (const [index, is] of after) {
       const was = before.get(index)
-      const whole = this.#whole.get(index) ?? new Set(is.inSyncReplicas)
+      // The very first command may already shrink: who was in sync before it has all.
+      const whole = this.#whole.get(index) ?? new Set((was ?? is).inSyncReplicas)
       this.#whole.set(index, whole)
       // A leader vouches for whom it proposes, even if that ends a move and so its leadership.
       if (isProposal) for (const member of is.inSyncReplicas) whole.add(member)
