@@ -10,11 +10,9 @@ import { Worker } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { BatchEncoder } from '../log/batch-encoder.ts'
-import { batchMemory } from '../log/batch-memory.ts'
 import type { FlushPolicy } from '../log/log-config.ts'
-
 import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
+import { type BatchPool, makeBatchPool } from './batch-pool.ts'
 import { type LimitTask, type LimitWriterMessage, limitWord } from './limit-task.ts'
 
 export interface LimitOptions {
@@ -43,17 +41,11 @@ export interface Limit {
   readonly fileBytesPerReplica: number
 }
 
-interface Load {
-  readonly pool: SharedArrayBuffer
-  readonly batchBytes: number
-  readonly batchStride: number
-  readonly poolBatches: number
+interface Load extends BatchPool {
   readonly totalBatches: number
-  readonly payloadBytes: number
 }
 
 const recordBytesDefault = 1024
-const batchAlignmentBytes = 8
 
 /**
  * Measures once.
@@ -64,7 +56,9 @@ const batchAlignmentBytes = 8
 export async function measureLimit(options: LimitOptions): Promise<Limit> {
   checkOptions(options)
   options.signal?.throwIfAborted()
-  const load = prepareLoad(options)
+  const { batchBytes, recordBytes = recordBytesDefault, totalBytes } = options
+  const pool = makeBatchPool({ batchBytes, recordBytes, totalBytes })
+  const load = { ...pool, totalBatches: Math.ceil(totalBytes / pool.batchBytes) }
   const directory = await makeDirectory(options.directory)
   try {
     const elapsedMs = await runWriters(options, load, directory)
@@ -77,45 +71,6 @@ export async function measureLimit(options: LimitOptions): Promise<Limit> {
     }
   } finally {
     await rm(directory, { recursive: true, force: true })
-  }
-}
-
-/**
- * The batches pass through as much memory as a broker's ring has, so that caches help as little.
- */
-function prepareLoad({ batchBytes, recordBytes, totalBytes }: LimitOptions): Load {
-  const valueBytes = recordBytes ?? recordBytesDefault
-  const encoder = new BatchEncoder()
-  const first = batchMemory(new ArrayBuffer(batchBytes))
-  encoder.begin(first, 0, batchBytes, { compression: 'none' })
-  for (;;) {
-    const position = encoder.tryAppendRaw(systemClock.nowMs(), -1, valueBytes)
-    if (position === -1) break
-    fillValue(first.bytes, position, valueBytes)
-  }
-  const payloadBytes = encoder.recordCount * valueBytes
-  const encodedBytes = encoder.finish()
-  if (encodedBytes === 0) {
-    const detail = `recordBytes ${valueBytes}: allowed is what fits in a batch of ${batchBytes} bytes`
-    throw new TidemarkError('INVALID_ARGUMENT', detail)
-  }
-  const totalBatches = Math.ceil(totalBytes / encodedBytes)
-  const batchStride = Math.ceil(encodedBytes / batchAlignmentBytes) * batchAlignmentBytes
-  const fitting = Math.max(1, Math.floor(limits.ringBytesDefault / batchStride))
-  const poolBatches = Math.min(totalBatches, fitting)
-  const pool = new SharedArrayBuffer(poolBatches * batchStride)
-  const bytes = new Uint8Array(pool)
-  const encoded = first.bytes.subarray(0, encodedBytes)
-  for (let index = 0; index < poolBatches; index += 1) bytes.set(encoded, index * batchStride)
-  return { pool, batchBytes: encodedBytes, batchStride, poolBatches, totalBatches, payloadBytes }
-}
-
-/** Bytes without a pattern that a file system could make use of. */
-function fillValue(bytes: Uint8Array, position: number, length: number): void {
-  let state = (position + 1) | 0
-  for (let index = 0; index < length; index += 1) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
-    bytes[position + index] = state >>> 24
   }
 }
 

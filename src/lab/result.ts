@@ -297,6 +297,14 @@ export interface ThroughputScenario extends ThroughputOptions {
   readonly machine: Machine
 }
 
+export interface ThroughputRound {
+  readonly recordsPerSec: number
+  readonly bytesPerSec: number
+  /** Of the limit measured right after it; null: not measured. */
+  readonly limitBytesPerSec: number | null
+  readonly ackMs: Latency
+}
+
 export interface ThroughputResult {
   readonly schemaVersion: typeof resultSchemaVersion
   readonly scenario: ThroughputScenario
@@ -305,10 +313,17 @@ export interface ThroughputResult {
   readonly recordsPerSec: number
   readonly bytesPerSec: number
   readonly ackMs: Latency
+  /**
+   * Until a consumer has a batch's last record, in a round of its own with consumers on up to eight
+   * partitions; null with acks=0, where nobody tells where a batch went.
+   */
   readonly endToEndMs: Latency | null
   /** As many uncoordinated threads as replicas writing the same bytes; null: not measured. */
   readonly limit: { readonly bytesPerSec: number; readonly pairs: number } | null
   readonly ratioToLimit: number | null
+  /** One after the other; the figures above are their medians. */
+  readonly rounds: readonly ThroughputRound[]
+  /** Of the whole process during the rounds. */
   readonly cpu: { readonly userMs: number; readonly systemMs: number }
   readonly memory: { readonly rssBytes: number; readonly sharedBytes: number }
   readonly records: Omit<RecordCounts, 'duplicated'>

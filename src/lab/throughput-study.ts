@@ -8,17 +8,21 @@ import { availableParallelism, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { clusterMemoryBytes } from '../workers/cluster-memory.ts'
 import { fileSystemType } from './disk-rate.ts'
 import { settleDisk } from './disk-settle.ts'
+import { EndToEndWatch } from './end-to-end.ts'
 import { latencyOf } from './foreground.ts'
 import { type InputRecords, loadInput } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
 import { type Limit, measureLimit } from './limit.ts'
-import { type LoadLedger, ledgerRowBytes, ledgerStatus } from './load-ledger.ts'
+import { type LoadLedger, ledgerRowBytes } from './load-ledger.ts'
+import { type LoadRound, runLoadRound } from './load-round.ts'
 import { LoadRun } from './load-run.ts'
 import {
+  type Latency,
   type Machine,
   resultSchemaVersion,
   type ThroughputOptions,
   type ThroughputResult,
+  type ThroughputRound,
 } from './result.ts'
 import { median } from './statistics.ts'
 import type { StudyProgress } from './study-progress.ts'
@@ -27,20 +31,17 @@ import type { Verification } from './verify.ts'
 import { verifyRun } from './verify-run.ts'
 import { workloadOf } from './workload.ts'
 
-/** Rounds of cluster and limit in alternation. */
-const pairsDefault = 3
-/** Before the first round, not counted: threads compile their code. */
-const warmUpMs = 2_000
+const planDefault: ThroughputPlan = { pairs: 3, warmUpMs: 2_000 }
 const warmUpBytesMax = 256 * 1024 * 1024
 /** A generator's ledger takes at most this much memory. */
 const ledgerBytesMax = 1024 * 1024 * 1024
 
-interface Round {
-  readonly elapsedMs: number
-  readonly records: number
-  readonly payloadBytes: number
-  readonly batchBytes: number
-  readonly latenciesMs: readonly number[]
+/** How much of it: few and short rounds for a quick look, more for steady figures. */
+export interface ThroughputPlan {
+  /** Rounds of cluster and limit in alternation. */
+  readonly pairs: number
+  /** Before the first round, not counted: threads compile their code. */
+  readonly warmUpMs: number
 }
 
 /**
@@ -50,6 +51,7 @@ export async function studyThroughput(
   options: ThroughputOptions,
   progress: StudyProgress,
   signal: AbortSignal,
+  plan: ThroughputPlan = planDefault,
 ): Promise<ThroughputResult> {
   const input = options.input === null ? undefined : await inputOf(options)
   const base = options.dir ?? tmpdir()
@@ -57,15 +59,12 @@ export async function studyThroughput(
   const lab = await LabCluster.open({
     load: { ...options, dir: null },
     base,
-    config: {
-      'partitions.max': Math.max(1_024, options.partitions),
-      'ring.bytes': Number(process.env.RB ?? 64) * 1048576,
-    },
+    config: { 'partitions.max': Math.max(1_024, options.partitions) },
     minInsync: 1,
     keep: false,
   })
   try {
-    return await new ThroughputStudy({ options, input, base, lab, progress, signal }).run()
+    return await new ThroughputStudy({ options, plan, input, base, lab, progress, signal }).run()
   } finally {
     await lab.close()
   }
@@ -77,6 +76,7 @@ async function inputOf(options: ThroughputOptions): Promise<InputRecords> {
 
 interface StudyParts {
   readonly options: ThroughputOptions
+  readonly plan: ThroughputPlan
   readonly input: InputRecords | undefined
   readonly base: string
   readonly lab: LabCluster
@@ -87,27 +87,28 @@ interface StudyParts {
 class ThroughputStudy {
   readonly #parts: StudyParts
   readonly #pairs: number
-  readonly #rounds: Round[] = []
+  readonly #rounds: LoadRound[] = []
   readonly #limits: Limit[] = []
+  /** Null: nobody tells where a batch went (acks=0), or interrupted before. */
+  #endToEnd: Latency | null = null
 
   constructor(parts: StudyParts) {
     this.#parts = parts
-    this.#pairs = parts.options.limit ? pairsDefault : 1
+    this.#pairs = parts.options.limit ? parts.plan.pairs : 1
   }
 
   async run(): Promise<ThroughputResult> {
-    const { options, lab, progress, signal } = this.#parts
+    const { options, plan, lab, progress, signal } = this.#parts
     const load = await this.#openLoad()
     try {
-      progress.phase('warming up', warmUpMs)
-      await this.#runRound(load, warmUpMs, warmUpBytesMax)
-      const cpuBefore = process.cpuUsage()
+      progress.phase('warming up', plan.warmUpMs)
+      await this.#runRound(load, plan.warmUpMs, warmUpBytesMax)
       for (let pair = 0; pair < this.#pairs && !signal.aborted; pair++)
         await this.#runPair(load, pair)
-      const cpu = process.cpuUsage(cpuBefore)
+      if (options.acks !== 0 && !signal.aborted) await this.#runEndToEnd(load)
       progress.phase('reading everything back', null)
       const verification = await verifyRun(lab, load.ledgerBuffers, options.acks === 'all')
-      return this.#result(load, verification, cpu)
+      return this.#result(load, verification)
     } finally {
       await load.close()
     }
@@ -116,8 +117,8 @@ class ThroughputStudy {
   async #openLoad(): Promise<LoadRun> {
     const { options, input, lab } = this.#parts
     const { rateBytesPerSec: rate, producers } = options
-    const roundBytesMax = options.maxBytes / this.#pairs / producers
-    const bytes = roundBytesMax * this.#pairs + warmUpBytesMax
+    const roundBytesMax = this.#roundBytesMax / producers
+    const bytes = options.maxBytes + warmUpBytesMax
     return await LoadRun.open({
       memory: lab.cluster.memory,
       partitions: lab.partitions,
@@ -137,9 +138,9 @@ class ThroughputStudy {
 
   async #runPair(load: LoadRun, pair: number): Promise<void> {
     const { options, base, progress, signal } = this.#parts
-    const { durationMs, maxBytes } = options
-    progress.phase(`cluster, ${pair + 1} of ${this.#pairs}`, durationMs / this.#pairs)
-    const round = await this.#runRound(load, durationMs / this.#pairs, maxBytes / this.#pairs)
+    const roundMs = options.durationMs / this.#pairs
+    progress.phase(`cluster, ${pair + 1} of ${this.#pairs}`, roundMs)
+    const round = await this.#runRound(load, roundMs, this.#roundBytesMax)
     if (round === undefined) return
     this.#rounds.push(round)
     progress.note(`cluster: ${formatRate((round.payloadBytes / round.elapsedMs) * 1000)}`)
@@ -151,7 +152,7 @@ class ThroughputStudy {
       replicas: options.replicationFactor,
       partitions: options.partitions,
       batchBytes: options.batchBytes,
-      recordBytes: options.recordBytes,
+      recordBytes: Math.max(1, Math.round(round.payloadBytes / round.records)),
       totalBytes: round.batchBytes,
       flush: options.flush,
     })
@@ -159,56 +160,57 @@ class ThroughputStudy {
     progress.note(`limit: ${formatRate(limit.bytesPerSec)}`)
   }
 
-  /** Until `ms` are over, `bytesMax` were sent, or the run is interrupted. */
-  async #runRound(load: LoadRun, ms: number, bytesMax: number): Promise<Round | undefined> {
-    const { options, signal, lab } = this.#parts
+  /** A round apart: consumers take time from those that carry the load. */
+  async #runEndToEnd(load: LoadRun): Promise<void> {
+    const { options, lab, base, progress, signal } = this.#parts
+    await settleDisk(base)
+    const roundMs = options.durationMs / this.#pairs
+    progress.phase('end to end', roundMs)
     const firstRows = load.ledgers.map(({ count }) => count)
-    const over = new AbortController()
-    const onOver = () => over.abort()
-    const timer = setTimeout(onOver, ms)
-    signal.addEventListener('abort', onOver)
-    const watch = setInterval(() => {
-      const sent = load.ledgers.reduce((sum, ledger, at) => sum + bytesOf(ledger, firstRows[at]), 0)
-      if (sent >= bytesMax || lab.failure !== undefined) over.abort()
-    }, 10)
+    const watch = new EndToEndWatch(lab.cluster, lab.partitions)
     try {
-      load.begin()
-      await load.roundOver(over.signal)
-      if (lab.failure !== undefined) throw lab.failure
-      await load.hold()
+      await this.#runRound(load, roundMs, this.#roundBytesMax)
+      const latenciesMs = await watch.latenciesMs(load.ledgers, firstRows, signal)
+      if (latenciesMs.length > 0) this.#endToEnd = latencyOf(latenciesMs)
     } finally {
-      clearTimeout(timer)
-      clearInterval(watch)
-      signal.removeEventListener('abort', onOver)
+      await watch.close()
     }
-    return roundOf(load.ledgers, firstRows, options)
   }
 
-  #result(load: LoadRun, verification: Verification, cpu: NodeJS.CpuUsage): ThroughputResult {
+  /** `maxBytes` are for all rounds together, that of the consumers included. */
+  get #roundBytesMax(): number {
+    return this.#parts.options.maxBytes / (this.#pairs + 1)
+  }
+
+  async #runRound(load: LoadRun, ms: number, bytesMax: number): Promise<LoadRound | undefined> {
+    const { options, signal, lab } = this.#parts
+    const { acks } = options
+    return await runLoadRound(load, { acks, ms, bytesMax, signal, failure: () => lab.failure })
+  }
+
+  #result(load: LoadRun, verification: Verification): ThroughputResult {
     const { options, base, lab, signal } = this.#parts
-    const rounds = this.#rounds
-    const limits = this.#limits
-    const rates = rounds.map(({ payloadBytes, elapsedMs }) => (payloadBytes / elapsedMs) * 1000)
-    const ratios = limits.map(({ bytesPerSec }, at) => rates[at] / bytesPerSec)
-    const records = rounds.map(({ records, elapsedMs }) => (records / elapsedMs) * 1000)
+    const limits = this.#limits.map(({ bytesPerSec }) => bytesPerSec)
+    const rounds = this.#rounds.map((round, at) => roundResult(round, limits[at] ?? null))
+    const rates = rounds.map(({ bytesPerSec }) => bytesPerSec)
+    const records = rounds.map(({ recordsPerSec }) => recordsPerSec)
+    const ratios = limits.map((limit, at) => rates[at] / limit)
     return {
       schemaVersion: resultSchemaVersion,
       scenario: { ...options, machine: machineOf(base) },
       interrupted: signal.aborted,
-      durationMs: rounds.reduce((total, { elapsedMs }) => total + elapsedMs, 0),
+      durationMs: this.#total(({ elapsedMs }) => elapsedMs),
       recordsPerSec: records.length === 0 ? 0 : median(records),
       bytesPerSec: rates.length === 0 ? 0 : median(rates),
-      ackMs: latencyOf(rounds.flatMap(({ latenciesMs }) => latenciesMs)),
-      endToEndMs: null,
-      limit:
-        limits.length === 0
-          ? null
-          : {
-              bytesPerSec: median(limits.map(({ bytesPerSec }) => bytesPerSec)),
-              pairs: limits.length,
-            },
+      ackMs: latencyOf(this.#rounds.flatMap(({ latenciesMs }) => latenciesMs)),
+      endToEndMs: this.#endToEnd,
+      limit: limits.length === 0 ? null : { bytesPerSec: median(limits), pairs: limits.length },
       ratioToLimit: ratios.length === 0 ? null : median(ratios),
-      cpu: { userMs: cpu.user / 1000, systemMs: cpu.system / 1000 },
+      rounds,
+      cpu: {
+        userMs: this.#total(({ cpu }) => cpu.userMs),
+        systemMs: this.#total(({ cpu }) => cpu.systemMs),
+      },
       memory: {
         rssBytes: process.memoryUsage.rss(),
         sharedBytes: clusterMemoryBytes(lab.cluster.memory),
@@ -221,52 +223,26 @@ class ThroughputStudy {
       },
     }
   }
+
+  #total(of: (round: LoadRound) => number): number {
+    return this.#rounds.reduce((total, round) => total + of(round), 0)
+  }
 }
 
-function bytesOf({ count, batchBytes }: LoadLedger, firstRow: number): number {
-  // Rows are alike enough: the mean of the last one stands for all of the round.
-  return count > firstRow ? (count - firstRow) * batchBytes[count - 1] : 0
+function roundResult(round: LoadRound, limitBytesPerSec: number | null): ThroughputRound {
+  const { elapsedMs, records, payloadBytes, latenciesMs } = round
+  return {
+    recordsPerSec: (records / elapsedMs) * 1000,
+    bytesPerSec: (payloadBytes / elapsedMs) * 1000,
+    limitBytesPerSec,
+    ackMs: latencyOf(latenciesMs),
+  }
 }
 
 function recordsIn({ count, recordCount }: LoadLedger): number {
   let records = 0
   for (let row = 0; row < count; row++) records += recordCount[row]
   return records
-}
-
-/** From the first send of the round to its last answer. */
-function roundOf(
-  ledgers: readonly LoadLedger[],
-  firstRows: readonly number[],
-  { acks }: ThroughputOptions,
-): Round | undefined {
-  const latenciesMs: number[] = []
-  let firstMs = Number.POSITIVE_INFINITY
-  let lastMs = 0
-  let records = 0
-  let batchBytes = 0
-  let payloadBytes = 0
-  for (const [at, ledger] of ledgers.entries()) {
-    for (let row = firstRows[at]; row < ledger.count; row++) {
-      const isAnswered = ledger.status[row] === ledgerStatus.acknowledged
-      if (!isAnswered && acks !== 0) continue
-      const answeredMs = acks === 0 ? ledger.sentMs[row] : ledger.answeredMs[row]
-      firstMs = Math.min(firstMs, ledger.sentMs[row])
-      lastMs = Math.max(lastMs, answeredMs)
-      records += ledger.recordCount[row]
-      batchBytes += ledger.batchBytes[row]
-      payloadBytes += ledger.payloadBytes[row]
-      latenciesMs.push(answeredMs - ledger.intendedMs[row])
-    }
-  }
-  if (records === 0) return undefined
-  return {
-    elapsedMs: Math.max(1, lastMs - firstMs),
-    records,
-    payloadBytes,
-    batchBytes,
-    latenciesMs,
-  }
 }
 
 export function machineOf(directory: string): Machine {

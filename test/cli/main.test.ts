@@ -119,10 +119,12 @@ describe('tidemark throughput --json', () => {
     const small = ['--partitions', '4', '--duration', '300ms', '--max-bytes', '4MB', '--no-limit']
     const ended = await tidemark(['throughput', ...small, '--acks', acks, '--json'], home)
     expect(ended).toMatchObject({ code: 0 })
-    const { records } = JSON.parse(ended.stdout) as ThroughputResult
+    const { records, endToEndMs } = JSON.parse(ended.stdout) as ThroughputResult
     expect(records.produced).toBeGreaterThan(0)
     expect(records).toMatchObject({ lost: 0, verified: records.acknowledged })
     expect(records.acknowledged > 0).toBe(acks !== '0')
+    if (acks === '0') expect(endToEndMs).toBeNull()
+    else expect(endToEndMs!.p50).toBeGreaterThan(0)
     expect(fs.readdirSync(home)).toEqual([])
   })
 })

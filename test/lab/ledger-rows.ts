@@ -10,6 +10,7 @@ export interface LedgerRow {
   readonly records?: number
   readonly bytes?: number
   readonly partition?: number
+  readonly baseOffset?: number
 }
 
 export function ledgerOf(rows: readonly LedgerRow[]): LoadLedger {
@@ -19,6 +20,7 @@ export function ledgerOf(rows: readonly LedgerRow[]): LoadLedger {
     ledger.recordCount[row] = rest.records ?? 1
     ledger.batchBytes[row] = rest.bytes ?? 100
     ledger.payloadBytes[row] = rest.bytes ?? 100
+    ledger.baseOffset[row] = rest.baseOffset ?? 0
     ledger.intendedMs[row] = intendedMs
     ledger.sentMs[row] = sentMs ?? intendedMs
     ledger.answeredMs[row] = answeredMs ?? 0

@@ -35,6 +35,14 @@ export function sampleThroughput(changes: Partial<ThroughputResult> = {}): Throu
     endToEndMs: { p50: 6.4, p99: 15.9, p999: 24, max: 33 },
     limit: { bytesPerSec: 560e6, pairs: 6 },
     ratioToLimit: 0.6986,
+    rounds: [
+      {
+        recordsPerSec: 3_912_004,
+        bytesPerSec: 391_200_400,
+        limitBytesPerSec: 560e6,
+        ackMs: { p50: 6.1, p99: 14.8, p999: 22.3, max: 31.9 },
+      },
+    ],
     cpu: { userMs: 7_900, systemMs: 1_700 },
     memory: { rssBytes: 412e6, sharedBytes: 201e6 },
     records: {
