@@ -1,5 +1,7 @@
 /** Every bench, by the source it measures. */
 import type { Bench } from './bench.ts'
+import { busyLatencyTrial, slowLatencyTrial } from './cluster/ack-latency.trial.ts'
+import { throughputCases, throughputTrial } from './cluster/throughput.trial.ts'
 import { appendTrial } from './log/append.trial.ts'
 import { appendRecordsTrial } from './log/append-records.trial.ts'
 import { makeBenches as batchEncoder } from './log/batch-encoder.bench.ts'
@@ -18,14 +20,32 @@ export const suites: readonly (readonly [name: string, makeBenches: () => Bench[
   ['log/batch-header', batchHeader],
 ]
 
+export interface TrialEntry {
+  /** What can be asked for by name. */
+  readonly name: string
+  readonly trial: Trial
+  /** Only with `--full`, or when asked for by name. */
+  readonly isLong?: boolean
+}
+
 /** By the question they answer. */
-export const trials: readonly (readonly [name: string, trial: Trial])[] = [
-  ['log/append', appendTrial],
-  ['log/append-records', appendRecordsTrial],
-  ['log/scan', scanTrial],
-  ['log/lookup', lookupTrial],
-  ['log/recovery', recoveryTrial],
-  ['log/stores', storesTrial],
-  ['log/open-large', openLargeTrial],
-  ['log/open-many', openManyTrial],
+export const trials: readonly TrialEntry[] = [
+  { name: 'log/append', trial: appendTrial },
+  { name: 'log/append-records', trial: appendRecordsTrial },
+  { name: 'log/scan', trial: scanTrial },
+  { name: 'log/lookup', trial: lookupTrial },
+  { name: 'log/recovery', trial: recoveryTrial },
+  { name: 'log/stores', trial: storesTrial },
+  { name: 'log/open-large', trial: openLargeTrial },
+  { name: 'log/open-many', trial: openManyTrial },
+  ...Object.entries(throughputCases).map(([name, sizes]) => {
+    const trial = throughputTrial(sizes)
+    return { name: `cluster/throughput-${name}`, trial, isLong: sizes.isLong === true }
+  }),
+  { name: 'cluster/ack-latency-1', trial: slowLatencyTrial(1) },
+  { name: 'cluster/ack-latency-1000', trial: slowLatencyTrial(1_000) },
+  { name: 'cluster/ack-latency-100mb', trial: busyLatencyTrial(100, 'disk') },
+  { name: 'cluster/ack-latency-200mb', trial: busyLatencyTrial(200, 'disk'), isLong: true },
+  { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
+  { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
 ]

@@ -51,12 +51,16 @@ async function main(): Promise<void> {
       compare: { type: 'string' },
     },
   })
-  const isChosen = ([name]: readonly [string, unknown]): boolean =>
-    positionals.length === 0 || positionals.some((part) => name.includes(part))
-  const chosen = suites.filter(isChosen)
-  const chosenTrials = trials.filter(isChosen)
+  const names = [...suites.map(([name]) => name), ...trials.map(({ name }) => name)]
+  // A whole name means that one, and not those that contain it too.
+  const isNamed = (name: string): boolean => {
+    return positionals.some((part) => (names.includes(part) ? part === name : name.includes(part)))
+  }
+  const chosen = suites.filter(([name]) => positionals.length === 0 || isNamed(name))
+  const chosenTrials = trials.filter(({ name, isLong }) => {
+    return positionals.length === 0 ? values.full || isLong !== true : isNamed(name)
+  })
   if (chosen.length + chosenTrials.length === 0) {
-    const names = [...suites, ...trials].map(([name]) => name)
     throw new Error(`${positionals.join(' ')}: allowed are ${names.join(', ')}`)
   }
   const before = values.compare === undefined ? undefined : readResults(values.compare)
@@ -70,7 +74,7 @@ async function main(): Promise<void> {
     }
   }
   const findings: Found[] = []
-  for (const [suite, trial] of chosenTrials) {
+  for (const { name: suite, trial } of chosenTrials) {
     process.stdout.write(`\n${suite}\n`)
     for (const finding of await trial({ full: values.full })) {
       findings.push({ suite, ...finding })

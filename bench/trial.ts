@@ -71,10 +71,19 @@ export async function alternate(
   return contenders.map(({ name }, at) => {
     const finding = findingOf(name, unit, rates[at]!)
     if (at === 0) return finding
-    const ratios = rates[at]!.map((rate, round) => rate / rates[0]![round]!)
-    const { median, p25, p75 } = findingOf('', '', ratios)
-    return { ...finding, ratio: { to: contenders[0]!.name, median, spread: [p25, p75] } }
+    return { ...finding, ratio: ratioOf(contenders[0]!.name, rates[at]!, rates[0]!) }
   })
+}
+
+/** Of what was measured in the same rounds. */
+export function ratioOf(
+  to: string,
+  values: readonly number[],
+  base: readonly number[],
+): NonNullable<Finding['ratio']> {
+  const ratios = values.map((value, round) => value / base[round]!)
+  const { median, p25, p75 } = findingOf('', '', ratios)
+  return { to, median, spread: [p25, p75] }
 }
 
 export function findingOf(

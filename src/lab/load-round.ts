@@ -1,4 +1,4 @@
-/** One round of a load: a bounded time or amount, and what came of it, worked out from the ledgers. */
+/** One round of a load: a bounded time or amount, and what came of it, from the ledgers. */
 import { type LoadLedger, ledgerStatus } from './load-ledger.ts'
 import type { LoadRun } from './load-run.ts'
 import type { Acks } from './result.ts'

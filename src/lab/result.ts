@@ -298,6 +298,7 @@ export interface ThroughputScenario extends ThroughputOptions {
 }
 
 export interface ThroughputRound {
+  readonly elapsedMs: number
   readonly recordsPerSec: number
   readonly bytesPerSec: number
   /** Of the limit measured right after it; null: not measured. */

@@ -31,7 +31,7 @@ import type { Verification } from './verify.ts'
 import { verifyRun } from './verify-run.ts'
 import { workloadOf } from './workload.ts'
 
-const planDefault: ThroughputPlan = { pairs: 3, warmUpMs: 2_000 }
+const planDefault: ThroughputPlan = { pairs: 3, warmUpMs: 2_000, endToEnd: true }
 const warmUpBytesMax = 256 * 1024 * 1024
 /** A generator's ledger takes at most this much memory. */
 const ledgerBytesMax = 1024 * 1024 * 1024
@@ -42,6 +42,8 @@ export interface ThroughputPlan {
   readonly pairs: number
   /** Before the first round, not counted: threads compile their code. */
   readonly warmUpMs: number
+  /** Whether there is a round with consumers. */
+  readonly endToEnd: boolean
 }
 
 /**
@@ -105,7 +107,7 @@ class ThroughputStudy {
       await this.#runRound(load, plan.warmUpMs, warmUpBytesMax)
       for (let pair = 0; pair < this.#pairs && !signal.aborted; pair++)
         await this.#runPair(load, pair)
-      if (options.acks !== 0 && !signal.aborted) await this.#runEndToEnd(load)
+      if (plan.endToEnd && options.acks !== 0 && !signal.aborted) await this.#runEndToEnd(load)
       progress.phase('reading everything back', null)
       const verification = await verifyRun(lab, load.ledgerBuffers, options.acks === 'all')
       return this.#result(load, verification)
@@ -232,6 +234,7 @@ class ThroughputStudy {
 function roundResult(round: LoadRound, limitBytesPerSec: number | null): ThroughputRound {
   const { elapsedMs, records, payloadBytes, latenciesMs } = round
   return {
+    elapsedMs,
     recordsPerSec: (records / elapsedMs) * 1000,
     bytesPerSec: (payloadBytes / elapsedMs) * 1000,
     limitBytesPerSec,

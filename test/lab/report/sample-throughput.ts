@@ -37,6 +37,7 @@ export function sampleThroughput(changes: Partial<ThroughputResult> = {}): Throu
     ratioToLimit: 0.6986,
     rounds: [
       {
+        elapsedMs: 5_004,
         recordsPerSec: 3_912_004,
         bytesPerSec: 391_200_400,
         limitBytesPerSec: 560e6,
