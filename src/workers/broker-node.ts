@@ -97,8 +97,6 @@ export class BrokerNode {
   #isrCheckAtMs = 0
   #detachCheckAtMs = 0
   #flushAtMs = 0
-  /** In this step. */
-  #rolesChanged = 0
   #logStartsAtMs: number
   readonly #completion = {
     completed: (slot: number, ticket: number, error: number, baseOffset: number): void => {
@@ -149,31 +147,20 @@ export class BrokerNode {
     this.#acknowledger = new Acknowledger(board, memory.acks, brokerId)
     this.#intake = new RingIntake({ ...shared, ring, leaders, acknowledger: this.#acknowledger })
     this.#followers = new RingFollowers({ ...shared, ring, leaders, config })
+    const { brokerDirectory } = options
+    const sides = { ...shared, followed, brokerDirectory, config, clock }
     this.#following = new FollowerSide({
-      ...shared,
-      followed,
+      ...sides,
       rings: memory.rings,
       files: this.#files,
-      brokerDirectory: options.brokerDirectory,
-      config,
-      clock,
       isInSync: this.#isInSync,
     })
     const { offsets, catchUp, report } = this.#following
     this.#logStartsAtMs = clock.nowMs() + config['log.flush.start.offset.checkpoint.interval.ms']
     this.#retention = this.#makeRetention()
     this.cleaning = new LogCleaning({ ...options, store: this.store })
-    this.#roles = new RoleChanges({
-      ...shared,
-      link: this.link,
-      leaders,
-      followed,
-      offsets,
-      catchUp,
-      brokerDirectory: options.brokerDirectory,
-      clock,
-      report,
-    })
+    const { link } = this
+    this.#roles = new RoleChanges({ ...sides, link, leaders, offsets, catchUp, report })
   }
 
   #makeRetention(): RetentionSweep {
@@ -316,7 +303,7 @@ export class BrokerNode {
     this.#followers.reclaim()
     if (taken > 0) this.#followersBell.note(this.#intake.takenBytes, nowMs)
     this.#answer(nowMs)
-    work += this.#following.step(nowMs, this.#rolesChanged === 0)
+    work += this.#following.step(nowMs, this.#roles.letsRead(nowMs))
     this.#runTimers(nowMs)
     this.#ring(nowMs, work === 0)
     this.#tally.add('steps', 1)
@@ -332,8 +319,7 @@ export class BrokerNode {
       // Some of it may have gone out before.
       this.#following.reportAll()
     }
-    this.#rolesChanged = this.#roles.hasWork ? this.#roles.step(nowMs) : 0
-    work += this.#rolesChanged
+    work += this.#roles.step(nowMs)
     for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
       leaders.onAlterPartitionResponse(answer, nowMs)
     }

@@ -66,8 +66,7 @@ export class FollowerSide {
   }
 
   /**
-   * @param readsDisk false while partitions change hands: first all are followed, then read, for
-   *   both take turns badly
+   * @param readsDisk whether leaders' files may be read: not while partitions change hands
    * @returns how much was done
    */
   step(nowMs: number, readsDisk: boolean): number {

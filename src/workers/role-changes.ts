@@ -41,14 +41,22 @@ export interface RoleChangesParts {
    * Tells the leader this broker's end offset of a partition, when it is not the ring that does.
    */
   readonly report: (partition: PartitionIndex) => void
+  readonly config: { readonly 'replica.lag.time.max.ms': number }
 }
 
 export class RoleChanges {
   readonly #parts: RoleChangesParts
+  /** For so long, at most, reads of leaders' files wait while partitions change hands. */
+  readonly #readsWaitMsMax: number
   #isSwept = false
+  /** Partitions that changed hands in this step. */
+  #handedOver = 0
+  /** Since when some do so in every step; -1: none did in the last. */
+  #handingOverSinceMs = -1
 
   constructor(parts: RoleChangesParts) {
     this.#parts = parts
+    this.#readsWaitMsMax = parts.config['replica.lag.time.max.ms'] / 2
   }
 
   get hasWork(): boolean {
@@ -57,8 +65,23 @@ export class RoleChanges {
     return (link.isRegistered && areThereChanges) || followed.waiting.size > 0
   }
 
+  /** @returns how much was done */
   step(nowMs: number): number {
-    return this.#applyChanges(nowMs) + this.#beginFollowing()
+    this.#handedOver = 0
+    const done = this.hasWork ? this.#applyChanges(nowMs) + this.#beginFollowing() : 0
+    if (this.#handedOver === 0) this.#handingOverSinceMs = -1
+    else if (this.#handingOverSinceMs < 0) this.#handingOverSinceMs = nowMs
+    return done
+  }
+
+  /**
+   * First all partitions are followed, then they are read: both take turns badly. But what else
+   * changes of a partition, its in-sync replicas or its settings, may do so in every single step,
+   * and the reads of one that is behind must not wait for an end of that; nor for ever at all.
+   */
+  letsRead(nowMs: number): boolean {
+    const sinceMs = this.#handingOverSinceMs
+    return sinceMs < 0 || nowMs - sinceMs > this.#readsWaitMsMax
   }
 
   /** One at least, and no more than the rest of the broker can wait for. */
@@ -135,6 +158,7 @@ export class RoleChanges {
     const minInSync = config['min.insync.replicas']
     const made = leaders.makeLeader(registration, local, minInSync, nowMs)
     if (!made.accepted) return
+    if (made.isNewLeaderEpoch) this.#handedOver++
     if (made.isNewLeader) {
       // A failed append may have left records that the word doesn't tell of.
       board.setLogEndOffset(brokerId, index, log.logEndOffset)
@@ -170,6 +194,7 @@ export class RoleChanges {
     board.setFollowedEpoch(brokerId, index, -1)
     catchUp.forget(index)
     followed.follow(index, leader, leaderEpoch)
+    this.#handedOver++
   }
 
   /**
@@ -211,6 +236,7 @@ export class RoleChanges {
       this.#begin(partition, leader)
       begun++
     }
+    this.#handedOver += begun
     return begun
   }
 

@@ -94,7 +94,10 @@ function topicsOf(random: SeededRandom, brokers: number): TopicScenario[] {
   const count = pick([1, 1, 1, 2], random)
   for (let number = 0; number < count; number++) {
     const partitions = pick([1, 1, 2], random)
-    const assignments = Array.from({ length: partitions }, () => assignmentOf(random, brokers))
+    const drawn = Array.from({ length: partitions }, () => assignmentOf(random, brokers))
+    // A topic's partitions have equally many replicas, or it is refused.
+    const factor = Math.min(...drawn.map((replicas) => replicas.length))
+    const assignments = drawn.map((replicas) => replicas.slice(0, factor))
     topics.push({ name: `topic${number}`, assignments, configs: topicConfigOf(random) })
   }
   return topics
