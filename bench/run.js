@@ -2,8 +2,10 @@
 /**
  * Compiles and runs the benches. They are compiled to plain JavaScript first, so that what is
  * measured is what runs in production, not what a loader makes of it.
- *   npm run bench [-- [NAME…] [--full] [--compare FILE] [--out FILE]]
- * Results go to bench/results/latest.json unless --out says otherwise.
+ *   npm run bench [-- [NAME…] [--full] [--out FILE [--merge]] [--compare FILE [--fail-on-slower]]]
+ *   npm run bench -- --tables
+ * Results go to bench/results/latest.json unless --out says otherwise; with --merge those of other
+ * suites stay in the file. --tables writes the README's tables from bench/results/performance.json.
  */
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -16,6 +16,11 @@ export interface Finding {
   readonly note?: string
 }
 
+/** Of a rate more is better, of everything else less: of times, of memory, of processor time. */
+export function isRate(unit: string): boolean {
+  return unit.endsWith('/s')
+}
+
 export interface TrialOptions {
   /** Steady numbers instead of quick ones. */
   readonly full: boolean

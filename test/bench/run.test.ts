@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import type { Finding } from '../../bench/trial.ts'
+import { readResults } from '../../bench/results-file.ts'
 import { repository } from '../support/source-files.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -14,7 +13,9 @@ it('measures a latency beside its chain, and writes down what it found', {
   const script = path.join(repository, 'bench/run.js')
   const args = [script, 'cluster/ack-latency-1', '--out', out]
   await promisify(execFile)(process.execPath, args, { timeout: 110_000, killSignal: 'SIGKILL' })
-  const { findings } = JSON.parse(readFileSync(out, 'utf8')) as { findings: Finding[] }
+  const { runs } = readResults(out)
+  expect(runs).toMatchObject([{ suite: 'cluster/ack-latency-1', full: false }])
+  const { findings } = runs[0]!
   const byName = new Map(findings.map((finding) => [finding.name, finding]))
   expect(byName.size).toBe(4)
   for (const quantile of ['p50', 'p99']) {
