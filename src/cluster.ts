@@ -12,6 +12,7 @@ import { type ConsumeOptions, consume } from './client/consumer.ts'
 import { ControllerClient } from './client/controller-client.ts'
 import { Producer } from './client/producer.ts'
 import type { ProducerOptions } from './client/producer-options.ts'
+import { TopicIndexes } from './client/topic-indexes.ts'
 import { WakeLoop } from './client/wake-loop.ts'
 import { systemClock } from './clock.ts'
 import { ClusterAdmin } from './cluster-admin.ts'
@@ -36,7 +37,7 @@ import {
   checkMinInSyncReplicas,
 } from './cluster-options.ts'
 import { replicasOf } from './cluster-placement.ts'
-import { isReady, isServed, type ReadinessParts } from './cluster-readiness.ts'
+import { type ReadinessParts, readiness, service } from './cluster-readiness.ts'
 import { waitUntil } from './cluster-waiting.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
 import { TidemarkError } from './errors.ts'
@@ -66,6 +67,7 @@ export class Cluster {
   readonly #tasks = new TaskPool()
   readonly #listeners = new Set<ClusterEventListener>()
   readonly #producers = new Set<Producer>()
+  readonly #indexes = new TopicIndexes()
   readonly #starting = new Set<Promise<void>>()
   readonly #ring: RingProducer
   readonly #wakeLoop: WakeLoop
@@ -149,10 +151,8 @@ export class Cluster {
   }
 
   /** Indexes of a topic's partitions, by partition; undefined when there is no such topic. */
-  partitionsOf(topic: string): PartitionIndex[] | undefined {
-    const partitions = this.#client.image.topicNamed(topic)?.partitions
-    if (partitions === undefined) return undefined
-    return Array.from({ length: partitions.size }, (_, partition) => partitions.get(partition)!)
+  partitionsOf(topic: string): readonly PartitionIndex[] | undefined {
+    return this.#indexes.of(this.#client.image.topicNamed(topic))
   }
 
   topics(): string[] {
@@ -341,7 +341,7 @@ export class Cluster {
     }
     await Promise.all(this.#brokers.map((host) => host.recover()))
     for (const host of this.#brokers) await host.start()
-    await this.#until(() => isReady(this.#readiness, this.brokerIds))
+    await this.#until(readiness(this.#readiness, this.brokerIds))
   }
 
   get #readiness(): ReadinessParts {
@@ -390,8 +390,8 @@ export class Cluster {
   }
 
   #untilServed(topic: string, from = 0): Promise<void> {
-    const isServedHere = (index: PartitionIndex) => isServed(this.#readiness, index)
-    return this.#until(() => this.partitionsOf(topic)?.slice(from).every(isServedHere) === true)
+    const partitions = () => this.partitionsOf(topic)?.slice(from)
+    return this.#until(service(this.#readiness, partitions))
   }
 
   #until(condition: () => boolean): Promise<void> {
