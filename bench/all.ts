@@ -1,6 +1,7 @@
 /** Every bench, by the source it measures. */
 import type { Bench } from './bench.ts'
 import { busyLatencyTrial, slowLatencyTrial } from './cluster/ack-latency.trial.ts'
+import { scaleTrial, startTrial } from './cluster/scale.trial.ts'
 import { throughputCases, throughputTrial } from './cluster/throughput.trial.ts'
 import { appendTrial } from './log/append.trial.ts'
 import { appendRecordsTrial } from './log/append-records.trial.ts'
@@ -48,4 +49,6 @@ export const trials: readonly TrialEntry[] = [
   { name: 'cluster/ack-latency-200mb', trial: busyLatencyTrial(200, 'disk'), isLong: true },
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
   { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
+  { name: 'cluster/start', trial: startTrial },
+  { name: 'cluster/scale', trial: scaleTrial },
 ]
