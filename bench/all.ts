@@ -1,7 +1,11 @@
 /** Every bench, by the source it measures. */
 import type { Bench } from './bench.ts'
 import { busyLatencyTrial, slowLatencyTrial } from './cluster/ack-latency.trial.ts'
+import { endToEndCases, endToEndTrial } from './cluster/end-to-end.trial.ts'
+import { leadersTrial } from './cluster/leaders.trial.ts'
+import { partitionsCurveTrial } from './cluster/partitions-curve.trial.ts'
 import { scaleTrial, startTrial } from './cluster/scale.trial.ts'
+import { sustainedTrial } from './cluster/sustained.trial.ts'
 import { throughputCases, throughputTrial } from './cluster/throughput.trial.ts'
 import { appendTrial } from './log/append.trial.ts'
 import { appendRecordsTrial } from './log/append-records.trial.ts'
@@ -43,6 +47,16 @@ export const trials: readonly TrialEntry[] = [
     const trial = throughputTrial(sizes)
     return { name: `cluster/throughput-${name}`, trial, isLong: sizes.isLong === true }
   }),
+  { name: 'cluster/leaders', trial: leadersTrial },
+  { name: 'cluster/partitions-curve', trial: partitionsCurveTrial, isLong: true },
+  ...Object.entries(endToEndCases).map(([name, sizes]) => {
+    return {
+      name: `cluster/end-to-end-${name}`,
+      trial: endToEndTrial(sizes),
+      isLong: name !== 'slow',
+    }
+  }),
+  { name: 'cluster/sustained', trial: sustainedTrial, isLong: true },
   { name: 'cluster/ack-latency-1', trial: slowLatencyTrial(1) },
   { name: 'cluster/ack-latency-1000', trial: slowLatencyTrial(1_000) },
   { name: 'cluster/ack-latency-100mb', trial: busyLatencyTrial(100, 'disk') },

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { measure } from 'mitata'
+import { createProgress } from '../src/cli/progress.ts'
 import { suites, trials } from './all.ts'
 import type { Bench } from './bench.ts'
 import { compareRuns } from './compare.ts'
@@ -16,10 +17,11 @@ import {
   thisMachine,
   writeResults,
 } from './results-file.ts'
-import type { Finding } from './trial.ts'
+import type { Finding, TrialOptions } from './trial.ts'
 
 /** From where this file is once it is compiled. */
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
+const silent = { phase() {}, status() {}, note() {}, stop() {} }
 const shortNs = 100e6
 const fullNs = 2e9
 
@@ -37,14 +39,20 @@ async function main(): Promise<void> {
       merge: { type: 'boolean', default: false },
       compare: { type: 'string' },
       'fail-on-slower': { type: 'boolean', default: false },
+      /** How long the trial of sustained load takes. */
+      minutes: { type: 'string', default: '10' },
       tables: { type: 'boolean', default: false },
     },
   })
   if (values.tables) return writePerformanceTables(repository)
   const { full, out } = values
   const before = values.compare === undefined ? undefined : readResults(values.compare)
+  const minutes = Number(values.minutes)
+  if (!(minutes > 0)) throw new Error(`--minutes ${values.minutes}: allowed are numbers above 0`)
+  const progress = full ? createProgress({ stream: process.stderr }) : silent
+  const options = { full, minutes, progress }
   const runs: SuiteRun[] = []
-  for (const { name, findings } of chosen(positionals, full)) {
+  for (const { name, findings } of chosen(positionals, options)) {
     process.stdout.write(`\n${name}\n`)
     const found: Finding[] = []
     await findings((finding) => {
@@ -54,6 +62,7 @@ async function main(): Promise<void> {
     const date = new Date().toISOString()
     const about = { date, commit: thisCommit(), machine: thisMachine(), full }
     runs.push({ suite: name, ...about, findings: found })
+    progress.stop()
     // After each, so that what was measured before somebody stops it is not lost.
     if (out !== undefined) save(out, values.merge, runs)
   }
@@ -65,7 +74,8 @@ async function main(): Promise<void> {
   if (isSlower && values['fail-on-slower']) process.exitCode = 1
 }
 
-function chosen(asked: readonly string[], full: boolean): Measurement[] {
+function chosen(asked: readonly string[], options: TrialOptions): Measurement[] {
+  const { full } = options
   const names = [...suites.map(([name]) => name), ...trials.map(({ name }) => name)]
   // A whole name means that one, and not those that contain it too.
   const isNamed = (name: string): boolean => {
@@ -88,7 +98,7 @@ function chosen(asked: readonly string[], full: boolean): Measurement[] {
     found.push({
       name,
       async findings(onFinding) {
-        for (const finding of await trial({ full })) onFinding(finding)
+        for (const finding of await trial(options)) onFinding(finding)
       },
     })
   }

@@ -3,6 +3,8 @@
  * work in turns, something that is opened or recovered once. It measures by itself and answers with
  * findings.
  */
+import type { StudyProgress } from '../src/lab/study-progress.ts'
+
 export interface Finding {
   readonly name: string
   readonly unit: string
@@ -24,6 +26,10 @@ export function isRate(unit: string): boolean {
 export interface TrialOptions {
   /** Steady numbers instead of quick ones. */
   readonly full: boolean
+  /** How long what is to be sustained is sustained. */
+  readonly minutes: number
+  /** Where a long trial tells how far it is. */
+  readonly progress: StudyProgress
 }
 
 export type Trial = (options: TrialOptions) => Promise<Finding[]>

@@ -6,7 +6,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Compression, ThroughputOptions, ThroughputResult } from '../../src/lab/result.ts'
+import type {
+  Compression,
+  ThroughputOptions,
+  ThroughputResult,
+  ThroughputRound,
+} from '../../src/lab/result.ts'
 import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { studyThroughput } from '../../src/lab/throughput-study.ts'
 import { type Finding, findingOf, ratioOf, type Trial } from '../trial.ts'
@@ -20,8 +25,6 @@ interface ThroughputCase {
   readonly compression?: Compression
   readonly isLong?: boolean
 }
-
-const silent = { phase() {}, status() {}, note() {} }
 
 export const throughputCases: Record<string, ThroughputCase> = {
   '16k-100': kibibytes(16, 100),
@@ -63,7 +66,7 @@ function kibibytes(batchKiB: number, partitions: number): ThroughputCase {
 }
 
 export function throughputTrial(sizes: ThroughputCase): Trial {
-  return async ({ full }) => {
+  return async ({ full, progress }) => {
     const directory = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
     try {
       const input = sizes.compression === undefined ? null : jsonLines(directory)
@@ -71,7 +74,7 @@ export function throughputTrial(sizes: ThroughputCase): Trial {
       const options = studyOptions(sizes, input, pairs, full)
       const plan = { pairs, warmUpMs: full ? 1_500 : 700, endToEnd: false }
       const { signal } = new AbortController()
-      const result = await studyThroughput(options, silent, signal, plan)
+      const result = await studyThroughput(options, progress, signal, plan)
       if (result.records.verified !== result.records.acknowledged) {
         throw new Error(`${sizes.what}: ${JSON.stringify(result.records)}`)
       }
@@ -111,10 +114,7 @@ function studyOptions(
 }
 
 function findings({ what, unit }: ThroughputCase, result: ThroughputResult): Finding[] {
-  const { rounds, bytesPerSec, cpu } = result
-  const payloadBytes = rounds.reduce((sum, round) => {
-    return sum + (round.bytesPerSec * round.elapsedMs) / 1000
-  }, 0)
+  const { rounds, bytesPerSec } = result
   const limit = `${what}, limit`
   const rate = (round: (typeof rounds)[number], bytes: number): number => {
     if (unit === 'MB/s') return bytes / 1e6
@@ -123,13 +123,18 @@ function findings({ what, unit }: ThroughputCase, result: ThroughputResult): Fin
   }
   const ours = rounds.map((round) => rate(round, round.bytesPerSec))
   const limits = rounds.map((round) => rate(round, round.limitBytesPerSec!))
-  const cpuSec = (cpu.userMs + cpu.systemMs) / 1000
   const rateNote = unit === 'MB/s' ? undefined : `${(bytesPerSec / 1e6).toFixed(0)} MB/s`
   return [
     findingOf(limit, unit, limits),
     { ...findingOf(what, unit, ours, rateNote), ratio: ratioOf(limit, ours, limits) },
-    findingOf(`${what}, CPU`, 's/GB', [cpuSec / (payloadBytes / 1e9)]),
+    findingOf(`${what}, CPU`, 's/GB', rounds.map(cpuSecPerGigabyte)),
   ]
+}
+
+/** Processor time of all threads, for a gigabyte of payload. */
+export function cpuSecPerGigabyte({ cpu, bytesPerSec, elapsedMs }: ThroughputRound): number {
+  const gigabytes = (bytesPerSec * elapsedMs) / 1e12
+  return (cpu.userMs + cpu.systemMs) / 1000 / gigabytes
 }
 
 const words = 'info warn order user cart item login query cache miss hit region west east'.split(

@@ -13,6 +13,10 @@ export interface LoadRunOptions {
   readonly memory: ClusterMemory
   readonly partitions: readonly PartitionIndex[]
   readonly generators: number
+  /**
+   * Number of the first generator among the clients, default 1; runs at the same time need others.
+   */
+  readonly firstSlot?: number
   /** Of one generator. */
   readonly workload: Workload
   readonly input: InputRecords | undefined
@@ -104,7 +108,7 @@ export class LoadRun {
     const buffer = new SharedArrayBuffer(64)
     const data: LoadThreadData = {
       memory: options.memory,
-      slot: generator + 1,
+      slot: (options.firstSlot ?? 1) + generator,
       generator,
       partitions: options.partitions,
       ledger: this.ledgerBuffers[generator],

@@ -304,6 +304,8 @@ export interface ThroughputRound {
   /** Of the limit measured right after it; null: not measured. */
   readonly limitBytesPerSec: number | null
   readonly ackMs: Latency
+  /** Of the whole process. */
+  readonly cpu: { readonly userMs: number; readonly systemMs: number }
 }
 
 export interface ThroughputResult {
@@ -324,7 +326,7 @@ export interface ThroughputResult {
   readonly ratioToLimit: number | null
   /** One after the other; the figures above are their medians. */
   readonly rounds: readonly ThroughputRound[]
-  /** Of the whole process during the rounds. */
+  /** Of all rounds. */
   readonly cpu: { readonly userMs: number; readonly systemMs: number }
   readonly memory: { readonly rssBytes: number; readonly sharedBytes: number }
   readonly records: Omit<RecordCounts, 'duplicated'>

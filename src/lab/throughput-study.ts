@@ -232,13 +232,14 @@ class ThroughputStudy {
 }
 
 function roundResult(round: LoadRound, limitBytesPerSec: number | null): ThroughputRound {
-  const { elapsedMs, records, payloadBytes, latenciesMs } = round
+  const { elapsedMs, records, payloadBytes, latenciesMs, cpu } = round
   return {
     elapsedMs,
     recordsPerSec: (records / elapsedMs) * 1000,
     bytesPerSec: (payloadBytes / elapsedMs) * 1000,
     limitBytesPerSec,
     ackMs: latencyOf(latenciesMs),
+    cpu,
   }
 }
 

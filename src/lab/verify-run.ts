@@ -2,6 +2,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import type { Cluster } from '../cluster.ts'
+import type { PartitionIndex } from '../ids.ts'
+import { ProgressBoard } from '../workers/progress-board.ts'
 import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
 import type { LabCluster } from './lab-cluster.ts'
 import type { LoadLedgerBuffers } from './load-ledger.ts'
@@ -19,12 +22,13 @@ const partitionsPerTask = 64
  * @throws {TidemarkError} what reading the files throws
  */
 export async function verifyRun(
-  lab: LabCluster,
+  lab: Pick<LabCluster, 'cluster' | 'partitions'>,
   ledgers: readonly LoadLedgerBuffers[],
   acksAll: boolean,
   onProgress: (done: number) => void = () => {},
 ): Promise<Verification> {
-  const partitions = lab.partitions.map((index) => toVerify(lab, index))
+  const board = new ProgressBoard(lab.cluster.memory.board)
+  const partitions = lab.partitions.map((index) => toVerify(lab.cluster, board, index))
   const pool = new Piscina({
     filename: fileURLToPath(workerEntry(import.meta.url, `verify${moduleSuffix}`)),
     maxThreads: availableParallelism(),
@@ -49,8 +53,11 @@ export async function verifyRun(
   }
 }
 
-function toVerify(lab: LabCluster, index: LabCluster['partitions'][number]): PartitionToVerify {
-  const { cluster } = lab
+function toVerify(
+  cluster: Cluster,
+  board: ProgressBoard,
+  index: PartitionIndex,
+): PartitionToVerify {
   const { topic, partition, leader, highWatermark, replicas } = cluster.describeIndex(index)
   const ordered = [...replicas].sort(
     (a, b) => Number(b.brokerId === leader) - Number(a.brokerId === leader),
@@ -61,7 +68,8 @@ function toVerify(lab: LabCluster, index: LabCluster['partitions'][number]): Par
     partition,
     highWatermark,
     replicas: ordered.map(({ brokerId, logEndOffset }) => {
-      return { directory: cluster.brokerDirectory(brokerId), logEndOffset }
+      const logStartOffset = Math.max(0, board.logStartOffset(brokerId, index))
+      return { directory: cluster.brokerDirectory(brokerId), logStartOffset, logEndOffset }
     }),
   }
 }

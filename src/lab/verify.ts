@@ -28,10 +28,18 @@ export interface PartitionToVerify {
   readonly index: PartitionIndex
   readonly topic: string
   readonly partition: number
-  /** Directories of the replicas' brokers, the leader's first, with the log end offset of each. */
-  readonly replicas: readonly { readonly directory: string; readonly logEndOffset: number }[]
+  /** The leader's first. */
+  readonly replicas: readonly ReplicaToVerify[]
   /** Committed end; acknowledged batches lie below it. */
   readonly highWatermark: number
+}
+
+export interface ReplicaToVerify {
+  /** Of its broker. */
+  readonly directory: string
+  /** Where retention has left off; must not move while files are read. */
+  readonly logStartOffset: number
+  readonly logEndOffset: number
 }
 
 export interface VerifyTask {
@@ -47,6 +55,8 @@ export interface VerifyTask {
 export interface Verification {
   readonly acknowledgedRecords: number
   readonly verifiedRecords: number
+  /** Acknowledged, and dropped by retention since. */
+  readonly expiredRecords: number
   readonly lostRecords: number
   readonly duplicatedRecords: number
   /** Batches that differ between a replica and the leader, below the smaller end. */
@@ -98,6 +108,7 @@ class Verifier {
   readonly #positions = new Int32Array(readBytes / 64)
   #acknowledged = 0
   #verified = 0
+  #expired = 0
   #lost = 0
   #duplicated = 0
   #mismatches = 0
@@ -112,6 +123,7 @@ class Verifier {
     return {
       acknowledgedRecords: this.#acknowledged,
       verifiedRecords: this.#verified,
+      expiredRecords: this.#expired,
       lostRecords: this.#lost,
       duplicatedRecords: this.#duplicated,
       replicaMismatches: this.#mismatches,
@@ -126,8 +138,10 @@ class Verifier {
     this.#compareWithLedger(partition, expected, found)
     for (const follower of followers) {
       const copy = this.#readAll(partition, follower)
-      const end = Math.min(leader.logEndOffset, follower.logEndOffset)
-      this.#compareReplicas(partition, found, copy, end)
+      this.#compareReplicas(partition, found, copy, {
+        start: Math.max(leader.logStartOffset, follower.logStartOffset),
+        end: Math.min(leader.logEndOffset, follower.logEndOffset),
+      })
     }
   }
 
@@ -149,6 +163,10 @@ class Verifier {
       const offset = ledger.baseOffset[row]
       const batch = found.get(offset)
       this.#acknowledged += records
+      if (offset + records <= partition.replicas[0].logStartOffset) {
+        this.#expired += records
+        continue
+      }
       const isBelow = !this.#acksAll || offset + records <= partition.highWatermark
       if (batch?.identity === identity && batch.records === records && isBelow) {
         this.#verified += records
@@ -180,12 +198,12 @@ class Verifier {
     partition: PartitionToVerify,
     leader: ReadonlyMap<number, FoundBatch>,
     follower: ReadonlyMap<number, FoundBatch>,
-    end: number,
+    { start, end }: { readonly start: number; readonly end: number },
   ): void {
     for (const [offset, batch] of leader) {
       const other = follower.get(offset)
       const isSame = other?.identity === batch.identity && other.leaderEpoch === batch.leaderEpoch
-      if (offset >= end || isSame) continue
+      if (offset < start || offset >= end || isSame) continue
       this.#mismatches++
       this.#fault(partition, `batch at offset ${offset}: a replica has another`)
     }
@@ -193,11 +211,11 @@ class Verifier {
 
   #readAll(
     { topic, partition }: PartitionToVerify,
-    { directory, logEndOffset }: PartitionToVerify['replicas'][number],
+    { directory, logStartOffset, logEndOffset }: ReplicaToVerify,
   ): Map<number, FoundBatch> {
     const found = new Map<number, FoundBatch>()
     const reader = SegmentReader.open(path.join(directory, `${topic}-${partition}`))
-    let offset = 0
+    let offset = logStartOffset
     try {
       while (offset < logEndOffset) {
         const bytes = reader.read(offset, logEndOffset, readBytes, this.#memory, 0)
@@ -256,6 +274,7 @@ export function mergeVerifications(parts: readonly Verification[]): Verification
   return {
     acknowledgedRecords: sum((part) => part.acknowledgedRecords),
     verifiedRecords: sum((part) => part.verifiedRecords),
+    expiredRecords: sum((part) => part.expiredRecords),
     lostRecords: sum((part) => part.lostRecords),
     duplicatedRecords: sum((part) => part.duplicatedRecords),
     replicaMismatches: sum((part) => part.replicaMismatches),

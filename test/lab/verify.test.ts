@@ -30,6 +30,8 @@ class Run {
     }),
   )
   highWatermark = 0
+  /** Of each log, as retention left it. */
+  readonly starts = [0, 0, 0]
 
   /** Sends a batch to all replicas, or to some. */
   send(options: { to?: number[]; status?: number; name?: string; epoch?: number } = {}): void {
@@ -81,8 +83,9 @@ class Run {
       topic: 't',
       partition: 0,
       highWatermark: this.highWatermark,
-      replicas: this.logs.map(({ directory, logEndOffset }) => ({
+      replicas: this.logs.map(({ directory, logEndOffset }, at) => ({
         directory: path.dirname(directory),
+        logStartOffset: this.starts[at],
         logEndOffset,
       })),
     }
@@ -130,6 +133,22 @@ describe('a run without fault', () => {
     run.send({ status: ledgerStatus.pending })
     run.send({ status: ledgerStatus.unknown, to: [] })
     expect(run.verify()).toMatchObject({ ...clean, acknowledgedRecords: 30 })
+  })
+
+  it('may have lost its beginning to retention, each replica another', () => {
+    const run = runOf(10)
+    run.starts.splice(0, 3, 30, 10, 50)
+    for (const [replica, batch] of [2, 0, 4].entries()) {
+      run.damage(replica, batch, batchField.records + 4)
+    }
+    const result = run.verify()
+    expect(result.faults).toEqual([])
+    expect(result).toMatchObject({
+      ...clean,
+      acknowledgedRecords: 100,
+      expiredRecords: 30,
+      verifiedRecords: 70,
+    })
   })
 
   it('may have followers that are behind', () => {

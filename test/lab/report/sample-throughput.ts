@@ -42,6 +42,7 @@ export function sampleThroughput(changes: Partial<ThroughputResult> = {}): Throu
         bytesPerSec: 391_200_400,
         limitBytesPerSec: 560e6,
         ackMs: { p50: 6.1, p99: 14.8, p999: 22.3, max: 31.9 },
+        cpu: { userMs: 7_900, systemMs: 1_700 },
       },
     ],
     cpu: { userMs: 7_900, systemMs: 1_700 },
