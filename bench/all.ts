@@ -47,7 +47,7 @@ export const trials: readonly TrialEntry[] = [
     const trial = throughputTrial(sizes)
     return { name: `cluster/throughput-${name}`, trial, isLong: sizes.isLong === true }
   }),
-  { name: 'cluster/leaders', trial: leadersTrial },
+  { name: 'cluster/leaders', trial: leadersTrial, isLong: true },
   { name: 'cluster/partitions-curve', trial: partitionsCurveTrial, isLong: true },
   ...Object.entries(endToEndCases).map(([name, sizes]) => {
     return {
@@ -58,7 +58,7 @@ export const trials: readonly TrialEntry[] = [
   }),
   { name: 'cluster/sustained', trial: sustainedTrial, isLong: true },
   { name: 'cluster/ack-latency-1', trial: slowLatencyTrial(1) },
-  { name: 'cluster/ack-latency-1000', trial: slowLatencyTrial(1_000) },
+  { name: 'cluster/ack-latency-1000', trial: slowLatencyTrial(1_000), isLong: true },
   { name: 'cluster/ack-latency-100mb', trial: busyLatencyTrial(100, 'disk') },
   { name: 'cluster/ack-latency-200mb', trial: busyLatencyTrial(200, 'disk'), isLong: true },
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },

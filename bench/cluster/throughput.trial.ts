@@ -44,6 +44,7 @@ export const throughputCases: Record<string, ThroughputCase> = {
     recordBytes: 1024,
     batchBytes: 1_280,
     unit: 'k batches/s',
+    isLong: true,
   },
   lz4: {
     what: 'JSON lines, LZ4, 64 KiB batches, 100 partitions',
@@ -72,7 +73,7 @@ export function throughputTrial(sizes: ThroughputCase): Trial {
       const input = sizes.compression === undefined ? null : jsonLines(directory)
       const pairs = full ? 7 : 3
       const options = studyOptions(sizes, input, pairs, full)
-      const plan = { pairs, warmUpMs: full ? 1_500 : 700, endToEnd: false }
+      const plan = { pairs, warmUpMs: full ? 1_500 : 500, endToEnd: false }
       const { signal } = new AbortController()
       const result = await studyThroughput(options, progress, signal, plan)
       if (result.records.verified !== result.records.acknowledged) {
@@ -106,7 +107,7 @@ function studyOptions(
     seed: 1,
     json: false,
     durationMs: pairs * (full ? 1_500 : 500),
-    maxBytes: (pairs + 1) * (full ? 600e6 : 200e6),
+    maxBytes: (pairs + 1) * (full ? 600e6 : 150e6),
     producers: 1,
     limit: true,
     rateBytesPerSec: 'max',

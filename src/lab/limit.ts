@@ -9,11 +9,12 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { TidemarkError } from '../errors.ts'
+import { invariant } from '../invariant.ts'
 import { limits } from '../limits.ts'
 import type { FlushPolicy } from '../log/log-config.ts'
 import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
 import { type BatchPool, makeBatchPool } from './batch-pool.ts'
-import { type LimitTask, type LimitWriterMessage, limitWord } from './limit-task.ts'
+import type { LimitCommand, LimitTask, LimitWriterMessage } from './limit-task.ts'
 
 export interface LimitOptions {
   /** Must exist; everything is made in a fresh directory below it, which is removed. */
@@ -24,8 +25,8 @@ export interface LimitOptions {
   readonly batchBytes: number
   /** Bytes of a record's value; default 1 KiB. */
   readonly recordBytes?: number
-  /** Bytes of the batches that each replica writes, rounded up to whole batches. */
-  readonly totalBytes: number
+  /** Bytes of the batches that each replica writes in one round, at most. */
+  readonly roundBytesMax: number
   readonly flush: FlushPolicy
   readonly signal?: AbortSignal
 }
@@ -41,126 +42,142 @@ export interface Limit {
   readonly fileBytesPerReplica: number
 }
 
-interface Load extends BatchPool {
-  readonly totalBatches: number
-}
-
 const recordBytesDefault = 1024
 
 /**
- * Measures once.
- *
- * @throws {TidemarkError} INVALID_ARGUMENT for a number out of range; KAFKA_STORAGE_ERROR when the
- *   directory cannot be written. When `signal` aborts, its reason. Nothing is left behind.
+ * Writers that stand ready, for several rounds: their code is compiled and their files are there,
+ * as those of a cluster that has run for a while.
  */
-export async function measureLimit(options: LimitOptions): Promise<Limit> {
-  checkOptions(options)
-  options.signal?.throwIfAborted()
-  const { batchBytes, recordBytes = recordBytesDefault, totalBytes } = options
-  const pool = makeBatchPool({ batchBytes, recordBytes, totalBytes })
-  const load = { ...pool, totalBatches: Math.ceil(totalBytes / pool.batchBytes) }
-  const directory = await makeDirectory(options.directory)
-  try {
-    const elapsedMs = await runWriters(options, load, directory)
-    const bytesPerReplica = load.totalBatches * load.payloadBytes
+export class LimitRun {
+  readonly #options: LimitOptions
+  readonly #directory: string
+  readonly #pool: BatchPool
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(4))
+  readonly #writers: LimitThread[] = []
+  readonly #onAbort = (): void => void Atomics.store(this.#stopped, 0, 1)
+
+  private constructor(options: LimitOptions, pool: BatchPool, directory: string) {
+    this.#options = options
+    this.#pool = pool
+    this.#directory = directory
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true })
+    const { payloadBytes: _, ...batches } = pool
+    const { partitions, flush, replicas } = options
+    for (let replica = 1; replica <= replicas; replica += 1) {
+      const own = join(directory, `replica-${replica}`)
+      const task = { ...batches, stopped: this.#stopped, directory: own, partitions, flush }
+      this.#writers.push(new LimitThread(task))
+    }
+  }
+
+  /**
+   * @throws {TidemarkError} INVALID_ARGUMENT for a number out of range; KAFKA_STORAGE_ERROR when the
+   *   directory cannot be written. When `signal` aborts, its reason. Nothing is left behind.
+   */
+  static async open(options: LimitOptions): Promise<LimitRun> {
+    checkOptions(options)
+    options.signal?.throwIfAborted()
+    const { batchBytes, recordBytes = recordBytesDefault, roundBytesMax } = options
+    const pool = makeBatchPool({ batchBytes, recordBytes, totalBytes: roundBytesMax })
+    const run = new LimitRun(options, pool, await makeDirectory(options.directory))
+    try {
+      await run.#all('ready')
+      options.signal?.throwIfAborted()
+      return run
+    } catch (error) {
+      await run.close()
+      throw error
+    }
+  }
+
+  /**
+   * Writes `totalBytes` of batches in each replica, rounded up to whole batches; then the files are
+   * emptied.
+   *
+   * @throws {TidemarkError} as `open`
+   */
+  async round(totalBytes: number): Promise<Limit> {
+    checkRange('totalBytes', totalBytes, this.#options.roundBytesMax)
+    this.#options.signal?.throwIfAborted()
+    const { batchBytes, payloadBytes } = this.#pool
+    const totalBatches = Math.ceil(totalBytes / batchBytes)
+    const startMs = systemClock.nowMs()
+    for (const writer of this.#writers) writer.tell({ kind: 'write', totalBatches })
+    const done = await this.#all('done')
+    const elapsedMs = Math.max(...done.map(({ endMs }) => endMs)) - startMs
+    await this.#all('ready')
+    this.#options.signal?.throwIfAborted()
+    const bytesPerReplica = totalBatches * payloadBytes
     return {
       bytesPerSec: (bytesPerReplica * 1000) / elapsedMs,
       elapsedMs,
       bytesPerReplica,
-      fileBytesPerReplica: load.totalBatches * load.batchBytes,
+      fileBytesPerReplica: totalBatches * batchBytes,
     }
-  } finally {
-    await rm(directory, { recursive: true, force: true })
+  }
+
+  /** Ends the threads and removes all files. */
+  async close(): Promise<void> {
+    this.#options.signal?.removeEventListener('abort', this.#onAbort)
+    // Whoever still writes need not finish: none may outlive the directory.
+    Atomics.store(this.#stopped, 0, 1)
+    for (const writer of this.#writers) writer.tell({ kind: 'close' })
+    await Promise.all(this.#writers.map((writer) => writer.exited))
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #all<Kind extends LimitWriterMessage['kind']>(kind: Kind) {
+    return await Promise.all(this.#writers.map((writer) => writer.next(kind)))
   }
 }
 
-/** Starts all threads at once when all have their files, and returns the time of the slowest. */
-async function runWriters(options: LimitOptions, load: Load, directory: string): Promise<number> {
-  const words = new Int32Array(new SharedArrayBuffer(limitWord.count * 4))
-  const writers: Writer[] = []
-  const stop = (): void => release(words, limitWord.stop)
-  options.signal?.throwIfAborted()
-  options.signal?.addEventListener('abort', stop, { once: true })
-  try {
-    for (let replica = 1; replica <= options.replicas; replica += 1) {
-      writers.push(
-        startWriter({
-          pool: load.pool,
-          words,
-          directory: join(directory, `replica-${replica}`),
-          partitions: options.partitions,
-          batchBytes: load.batchBytes,
-          batchStride: load.batchStride,
-          poolBatches: load.poolBatches,
-          totalBatches: load.totalBatches,
-          flush: options.flush,
-        }),
-      )
-    }
-    await Promise.all(writers.map((writer) => writer.ready))
-    const startMs = systemClock.nowMs()
-    release(words, limitWord.start)
-    const endsMs = await Promise.all(writers.map((writer) => writer.done))
-    options.signal?.throwIfAborted()
-    return Math.max(...endsMs) - startMs
-  } catch (error) {
-    // A writer that was stopped ends without its answer; why it was stopped says more.
-    options.signal?.throwIfAborted()
-    throw error
-  } finally {
-    options.signal?.removeEventListener('abort', stop)
-    // A writer that failed leaves others waiting or writing; none may outlive the directory.
-    release(words, limitWord.stop)
-    await Promise.all(writers.map((writer) => writer.exited))
-  }
-}
-
-interface Writer {
-  readonly ready: Promise<true>
-  /** Time at which the last byte was written. */
-  readonly done: Promise<number>
+/** A writer's thread, and what it says, in order. */
+class LimitThread {
   readonly exited: Promise<void>
-}
+  readonly #worker: Worker
+  readonly #failed: Promise<never>
+  readonly #said: LimitWriterMessage[] = []
+  #onMessage: () => void = () => {}
 
-function startWriter(task: LimitTask): Writer {
-  const worker = new Worker(workerEntry(import.meta.url, `limit-writer${moduleSuffix}`), {
-    workerData: task,
-  })
-  return {
-    ready: answer(worker, task, (message) => (message.kind === 'ready' ? true : undefined)),
-    done: answer(worker, task, (message) => (message.kind === 'done' ? message.endMs : undefined)),
-    exited: new Promise((resolve) => worker.once('exit', () => resolve())),
-  }
-}
-
-/** The first message that `pick` takes; an error when the thread ends without it. */
-function answer<T>(
-  worker: Worker,
-  task: LimitTask,
-  pick: (message: LimitWriterMessage) => T | undefined,
-): Promise<T> {
-  const answered = new Promise<T>((resolve, reject) => {
-    const fail = (cause: unknown): void => {
-      const reason = cause instanceof Error ? cause.message : `its thread ended with ${cause}`
-      const detail = `${task.directory}: the limit could not be measured: ${reason}`
-      reject(new TidemarkError('KAFKA_STORAGE_ERROR', { detail, cause }))
-    }
-    worker.on('message', (message: LimitWriterMessage) => {
-      const picked = pick(message)
-      if (picked !== undefined) resolve(picked)
+  constructor(task: LimitTask) {
+    this.#worker = new Worker(workerEntry(import.meta.url, `limit-writer${moduleSuffix}`), {
+      workerData: task,
     })
-    worker.once('error', fail)
-    worker.once('exit', fail)
-  })
-  // One failure rejects several promises, and only the first is waited for.
-  answered.catch(() => {})
-  return answered
-}
+    this.exited = new Promise((resolve) => this.#worker.once('exit', () => resolve()))
+    this.#failed = new Promise((_, reject) => {
+      const fail = (cause: unknown): void => {
+        const reason = cause instanceof Error ? cause.message : `its thread ended with ${cause}`
+        const detail = `${task.directory}: the limit could not be measured: ${reason}`
+        reject(new TidemarkError('KAFKA_STORAGE_ERROR', { detail, cause }))
+      }
+      this.#worker.once('error', fail)
+      this.#worker.once('exit', fail)
+    })
+    // It also ends when it is told to.
+    this.#failed.catch(() => {})
+    this.#worker.on('message', (message: LimitWriterMessage) => {
+      this.#said.push(message)
+      this.#onMessage()
+    })
+  }
 
-function release(words: Int32Array, word: number): void {
-  Atomics.store(words, word, 1)
-  Atomics.store(words, limitWord.gate, 1)
-  Atomics.notify(words, limitWord.gate)
+  tell(command: LimitCommand): void {
+    this.#worker.postMessage(command)
+  }
+
+  async next<Kind extends LimitWriterMessage['kind']>(
+    kind: Kind,
+  ): Promise<Extract<LimitWriterMessage, { kind: Kind }>> {
+    if (this.#said.length === 0) {
+      const said = new Promise<void>((resolve) => {
+        this.#onMessage = resolve
+      })
+      await Promise.race([said, this.#failed])
+    }
+    const message = this.#said.shift()
+    invariant(message?.kind === kind, () => `the writer says ${kind}, not ${message?.kind}`)
+    return message as Extract<LimitWriterMessage, { kind: Kind }>
+  }
 }
 
 async function makeDirectory(parent: string): Promise<string> {
@@ -176,7 +193,7 @@ function checkOptions(options: LimitOptions): void {
   checkRange('replicas', options.replicas, limits.replicationFactorMax)
   checkRange('partitions', options.partitions, Number.MAX_SAFE_INTEGER)
   checkRange('batchBytes', options.batchBytes, limits.batchBytesMax, 128)
-  checkRange('totalBytes', options.totalBytes, Number.MAX_SAFE_INTEGER)
+  checkRange('roundBytesMax', options.roundBytesMax, Number.MAX_SAFE_INTEGER)
 }
 
 function checkRange(name: string, value: number, max: number, min = 1): void {

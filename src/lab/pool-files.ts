@@ -2,7 +2,15 @@
  * PoolFiles: batches of a pool written into as many files as there are partitions, with as few
  * calls as can be. Batch number n goes to partition n modulo partitions.
  */
-import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync, writevSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+  writevSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { invariant } from '../invariant.ts'
 import { limits } from '../limits.ts'
@@ -74,6 +82,16 @@ export class PoolFiles {
       if (this.#dirty[partition] === 0) continue
       this.#dirty[partition] = 0
       fdatasyncSync(this.#file(partition))
+    }
+  }
+
+  /** Drops all that was written, and with it what the system has still to write. */
+  empty(): void {
+    for (let partition = 0; partition < this.#options.partitions; partition += 1) {
+      if (this.#sizes[partition] === 0) continue
+      ftruncateSync(this.#file(partition))
+      this.#sizes[partition] = 0
+      this.#dirty[partition] = 0
     }
   }
 

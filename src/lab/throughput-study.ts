@@ -12,7 +12,7 @@ import { EndToEndWatch } from './end-to-end.ts'
 import { latencyOf } from './foreground.ts'
 import { type InputRecords, loadInput } from './input.ts'
 import { LabCluster } from './lab-cluster.ts'
-import { type Limit, measureLimit } from './limit.ts'
+import { type Limit, LimitRun } from './limit.ts'
 import { type LoadLedger, ledgerRowBytes } from './load-ledger.ts'
 import { type LoadRound, runLoadRound } from './load-round.ts'
 import { LoadRun } from './load-run.ts'
@@ -33,6 +33,7 @@ import { workloadOf } from './workload.ts'
 
 const planDefault: ThroughputPlan = { pairs: 3, warmUpMs: 2_000, endToEnd: true }
 const warmUpBytesMax = 256 * 1024 * 1024
+const limitWarmUpBytes = 64 * 1024 * 1024
 /** A generator's ledger takes at most this much memory. */
 const ledgerBytesMax = 1024 * 1024 * 1024
 
@@ -91,6 +92,7 @@ class ThroughputStudy {
   readonly #pairs: number
   readonly #rounds: LoadRound[] = []
   readonly #limits: Limit[] = []
+  #limitRun: LimitRun | undefined
   /** Null: nobody tells where a batch went (acks=0), or interrupted before. */
   #endToEnd: Latency | null = null
 
@@ -113,6 +115,7 @@ class ThroughputStudy {
       return this.#result(load, verification)
     } finally {
       await load.close()
+      await this.#limitRun?.close()
     }
   }
 
@@ -149,17 +152,30 @@ class ThroughputStudy {
     if (!options.limit || signal.aborted) return
     await settleDisk(base)
     progress.phase(`limit, ${pair + 1} of ${this.#pairs}`, round.elapsedMs)
-    const limit = await measureLimit({
+    this.#limitRun ??= await this.#openLimit(round)
+    const limit = await this.#limitRun.round(Math.min(round.batchBytes, this.#limitBytesMax))
+    this.#limits.push(limit)
+    progress.note(`limit: ${formatRate(limit.bytesPerSec)}`)
+  }
+
+  async #openLimit({ payloadBytes, records }: LoadRound): Promise<LimitRun> {
+    const { options, base } = this.#parts
+    const run = await LimitRun.open({
       directory: base,
       replicas: options.replicationFactor,
       partitions: options.partitions,
       batchBytes: options.batchBytes,
-      recordBytes: Math.max(1, Math.round(round.payloadBytes / round.records)),
-      totalBytes: round.batchBytes,
+      recordBytes: Math.max(1, Math.round(payloadBytes / records)),
+      roundBytesMax: this.#limitBytesMax,
       flush: options.flush,
     })
-    this.#limits.push(limit)
-    progress.note(`limit: ${formatRate(limit.bytesPerSec)}`)
+    this.#limitRun = run
+    await run.round(Math.min(limitWarmUpBytes, this.#limitBytesMax))
+    return run
+  }
+
+  get #limitBytesMax(): number {
+    return Math.ceil(this.#roundBytesMax)
   }
 
   /** A round apart: consumers take time from those that carry the load. */
