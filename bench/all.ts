@@ -64,5 +64,5 @@ export const trials: readonly TrialEntry[] = [
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
   { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
   { name: 'cluster/start', trial: startTrial },
-  { name: 'cluster/scale', trial: scaleTrial },
+  { name: 'cluster/scale', trial: scaleTrial, isLong: true },
 ]

@@ -75,7 +75,7 @@ function estimateOf({ samples, ...finding }: Finding, byRatio: boolean): Estimat
   const { median } = byRatio ? finding.ratio! : finding
   const [low, high] = byRatio ? finding.ratio!.spread : [finding.p25, finding.p75]
   if (samples < 2) return { median, halfWidth: Number.POSITIVE_INFINITY }
-  const halfQuartiles = (high! - low!) / 2
+  const halfQuartiles = (high - low) / 2
   const deviation = halfQuartiles / quartileDeviations
   const error = (studentT95(samples - 1) * medianErrorDeviations * deviation) / Math.sqrt(samples)
   return { median, halfWidth: Math.max(halfQuartiles, error) }

@@ -7,7 +7,7 @@ export function findingLine({ name, unit, median, p25, p75, ratio, note }: Findi
   cells.push(`(${formatNumber(p25)} to ${formatNumber(p75)})`)
   if (ratio !== undefined) {
     const [low, high] = ratio.spread
-    const spread = `(${formatNumber(low!)} to ${formatNumber(high!)})`
+    const spread = `(${formatNumber(low)} to ${formatNumber(high)})`
     cells.push(`${formatNumber(ratio.median)} ${spread} of ${ratio.to}`)
   }
   if (note !== undefined) cells.push(note)

@@ -89,7 +89,7 @@ function ratios(
     const { ratio } = findings.find((finding) => finding.name === name)!
     if (ratio === undefined) return []
     const [low, high] = ratio.spread
-    return [`${formatNumber(ratio.median)} (${formatNumber(low!)} to ${formatNumber(high!)})`]
+    return [`${formatNumber(ratio.median)} (${formatNumber(low)} to ${formatNumber(high)})`]
   })
   return found.length === 0 ? undefined : `${found.join(' and ')} ${ratioOf}`
 }

@@ -14,7 +14,11 @@ export interface Finding {
   readonly p75: number
   readonly samples: number
   /** This over the base, in the same round: median and quartiles of all rounds. */
-  readonly ratio?: { readonly to: string; readonly median: number; readonly spread: number[] }
+  readonly ratio?: {
+    readonly to: string
+    readonly median: number
+    readonly spread: readonly [p25: number, p75: number]
+  }
   readonly note?: string
 }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Finding, findingOf, type TrialOptions } from '../trial.ts'
+import { type Finding, findingOf, ratioOf, type TrialOptions } from '../trial.ts'
 import type { ScaleFigures } from './scale-stage.ts'
 
 export async function scaleTrial({ full }: TrialOptions): Promise<Finding[]> {
@@ -24,7 +24,7 @@ function findingsOf(partitions: number, figures: ScaleFigures): Finding[] {
   const { limits } = figures
   const beside = (name: string, tookMs: number, limitMs: number): Finding[] => {
     const limit = `its system calls, ${what}: ${name}`
-    const ratio = { to: limit, median: tookMs / limitMs, spread: [tookMs / limitMs] }
+    const ratio = ratioOf(limit, [tookMs], [limitMs])
     return [
       findingOf(limit, 'ms', [limitMs]),
       { ...findingOf(`${name} ${what}`, 'ms', [tookMs]), ratio },

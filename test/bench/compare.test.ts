@@ -74,7 +74,7 @@ describe('two findings', () => {
     }
     expect(verdictOf(found(1, 0.8), found(0.5, 0.8))).toBe('within noise')
     expect(verdictOf(found(1, 0.8), found(2, 0.6))).toBe('slower')
-    const other = { ...found(0.5, 0.8), ratio: { to: 'other', median: 0.8, spread: [0.8, 0.8] } }
+    const other: Finding = { ...found(0.5, 0.8), ratio: ratioOf('other', [0.8], [1]) }
     expect(verdictOf(found(1, 0.8), other)).toBe('slower')
   })
 })
