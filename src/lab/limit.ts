@@ -71,8 +71,8 @@ export class LimitRun {
   }
 
   /**
-   * @throws {TidemarkError} INVALID_ARGUMENT for a number out of range; KAFKA_STORAGE_ERROR when the
-   *   directory cannot be written. When `signal` aborts, its reason. Nothing is left behind.
+   * @throws {TidemarkError} INVALID_ARGUMENT for a number out of range; KAFKA_STORAGE_ERROR when
+   *   the directory cannot be written. When `signal` aborts, its reason. Nothing is left behind.
    */
   static async open(options: LimitOptions): Promise<LimitRun> {
     checkOptions(options)
