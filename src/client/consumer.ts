@@ -14,6 +14,7 @@ import type { LogRecord } from '../log/record.ts'
 import { readRecords } from '../log/record-reader.ts'
 import { partitionName } from '../workers/partition-store.ts'
 import type { ProgressBoard } from '../workers/progress-board.ts'
+import { ChunkSize } from './chunk-size.ts'
 import type { WakeLoop } from './wake-loop.ts'
 
 export interface ConsumeOptions {
@@ -28,7 +29,7 @@ export interface ConsumeOptions {
   readonly until?: number
   /** Ends the iteration; nothing is thrown. */
   readonly signal?: AbortSignal
-  /** Bytes of one read (default 1 MiB). */
+  /** Bytes of one read at most (default 1 MiB); a larger batch is read all the same. */
   readonly readBytes?: number
 }
 
@@ -89,6 +90,7 @@ async function* recordsOf(parts: ConsumerParts): AsyncGenerator<LogRecord, void,
 }
 
 interface Chunk extends BatchMemory {
+  /** Good until the next read. */
   readonly positions: Int32Array
   /** The offset asked for: records of the first batch may lie before it. */
   readonly from: number
@@ -96,13 +98,15 @@ interface Chunk extends BatchMemory {
 
 class PartitionReading {
   readonly #parts: ConsumerParts
-  #readBytes: number
+  readonly #chunk: ChunkSize
+  /** Of the batches in the chunk at hand. */
+  readonly #positions = new Int32Array(positionsMax)
   #leader = 0
   #reader: AsyncSegmentReader | undefined
 
   constructor(parts: ConsumerParts) {
     this.#parts = parts
-    this.#readBytes = parts.options.readBytes ?? 1024 * 1024
+    this.#chunk = new ChunkSize(parts.options.readBytes ?? 1024 * 1024)
   }
 
   async firstOffset(): Promise<number> {
@@ -129,22 +133,21 @@ class PartitionReading {
       await this.#waitBeyond(offset)
       return undefined
     }
-    const memory = batchMemory(new ArrayBuffer(this.#readBytes))
+    const maxBytes = this.#chunk.bytes
+    const memory = batchMemory(new ArrayBuffer(maxBytes))
     const reader = this.#readerOfLeader()
     let bytes: number
     try {
-      bytes = await reader.read(offset, highWatermark, this.#readBytes, memory, 0)
+      bytes = await reader.read(offset, highWatermark, maxBytes, memory, 0)
     } catch (error) {
       // The leader moved between the look and the read, and its files were cut: look again.
       if (isTidemarkError(error) && this.#parts.board.leader(this.#parts.index) !== this.#leader) {
         return undefined
       }
-      if (isTidemarkError(error, 'RECORD_TOO_LARGE') && this.#readBytes < limits.batchBytesMax) {
-        this.#readBytes *= 2
-        return undefined
-      }
+      if (isTidemarkError(error, 'RECORD_TOO_LARGE') && this.#chunk.grow()) return undefined
       throw error
     }
+    this.#chunk.filled(bytes)
     return this.#checked(memory, bytes, offset)
   }
 
@@ -154,7 +157,7 @@ class PartitionReading {
   }
 
   #checked(memory: BatchMemory, bytes: number, from: number): Chunk {
-    const all = new Int32Array(positionsMax)
+    const all = this.#positions
     const count = batchPositions(memory, 0, bytes, all)
     for (let at = 0; at < count; at++) {
       const fault = checkBatch(memory, all[at], bytes - all[at])
