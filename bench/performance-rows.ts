@@ -40,6 +40,37 @@ function latency(suite: string, what: string): PerformanceRow {
   }
 }
 
+function endToEnd(suite: string, what: string): PerformanceRow {
+  return {
+    what: `from send to consumer, ${what} partitions`,
+    suite: `cluster/end-to-end-${suite}`,
+    got: [
+      { label: 'p50', name: `end to end p50, ${what}` },
+      { label: 'p99', name: `end to end p99, ${what}` },
+    ],
+    ratioOf: 'times the acknowledgement of the same load',
+  }
+}
+
+function sustained(what: string): PerformanceRow {
+  return {
+    what: `${what}, last tenth of the time`,
+    suite: 'cluster/sustained',
+    got: [{ name: `${what}, last tenth` }],
+    ratioOf: 'of the first tenth',
+  }
+}
+
+function kafka(name: string, what: string): PerformanceRow {
+  return {
+    what,
+    suite: `kafka/${name}`,
+    got: [{ name: what }],
+    ratioOf: 'times Kafka',
+    beside: [{ label: 'which takes', name: `Apache Kafka: ${what}` }],
+  }
+}
+
 const log: PerformanceRow[] = [
   ...[1, 8, 64].map((count) => ({
     what: `append of ready 16 KiB batches, ${count} at once`,
@@ -91,6 +122,29 @@ const log: PerformanceRow[] = [
 
 export const performanceTables: readonly PerformanceTable[] = [
   {
+    title:
+      'Against Apache Kafka, in turn: the same records, batches, partitions, replicas, acks, disk',
+    rows: [
+      kafka('16k-100', '1 KiB records, 16 KiB batches, 100 partitions'),
+      kafka('64k-100', '1 KiB records, 64 KiB batches, 100 partitions'),
+      kafka('16k-1000', '1 KiB records, 16 KiB batches, 1,000 partitions'),
+      kafka('64k-1000', '1 KiB records, 64 KiB batches, 1,000 partitions'),
+      kafka('small-records', '100 B records, 16 KiB batches, 1,000 partitions'),
+      {
+        what: 'acknowledged, 1,000 records/s over 1 partition',
+        suite: 'kafka/latency',
+        got: [
+          { label: 'p50', name: 'p50, 1,000 records/s over 1' },
+          { label: 'p99', name: 'p99, 1,000 records/s over 1' },
+        ],
+        beside: [
+          { label: 'Kafka p50', name: 'Apache Kafka: p50, 1,000 records/s over 1' },
+          { label: 'p99', name: 'Apache Kafka: p99, 1,000 records/s over 1' },
+        ],
+      },
+    ],
+  },
+  {
     title: 'Three brokers in one process, three replicas, `acks=all`, no fsync',
     rows: [
       throughput('16k-100', '1 KiB records, 16 KiB batches, 100 partitions'),
@@ -100,12 +154,48 @@ export const performanceTables: readonly PerformanceTable[] = [
       throughput('small-records', '100 B records, 16 KiB batches, 1,000 partitions'),
       throughput('single-records', 'one record of 1 KiB a batch, 1,000 partitions'),
       throughput('lz4', 'JSON lines, LZ4, 64 KiB batches, 100 partitions'),
+      {
+        what: 'leaders spread over the brokers, 16 KiB batches, 100 partitions',
+        suite: 'cluster/leaders',
+        got: [{ name: 'leaders spread' }],
+        ratioOf: 'of one leader',
+      },
+      {
+        what: '1 to 10,000 partitions, 16 KiB batches',
+        suite: 'cluster/partitions-curve',
+        got: [1, 10, 100, 1_000, 10_000].map((partitions) => {
+          const count = partitions.toLocaleString('en')
+          return { label: `${count}:`, name: `1 KiB records, 16 KiB batches over ${count}` }
+        }),
+        beside: [
+          {
+            label: 'memory of a partition',
+            name: '1 KiB records, 16 KiB batches over 10,000, memory of each',
+          },
+        ],
+      },
+      endToEnd('slow', '1,000 records/s over 1'),
+      endToEnd('busy', '100 MB/s over 100'),
       latency('1', '1,000 records/s over 1'),
       latency('1000', '1,000 records/s over 1,000'),
       latency('100mb', '100 MB/s over 100'),
       latency('200mb', '200 MB/s over 100'),
       latency('100mb-tmpfs', '100 MB/s over 100, tmpfs'),
       latency('200mb-tmpfs', '200 MB/s over 100, tmpfs'),
+    ],
+  },
+  {
+    title: 'Minutes at 0.8 of what the disk takes',
+    rows: [
+      sustained('acknowledged p50'),
+      sustained('acknowledged p99'),
+      sustained('resident memory'),
+      {
+        what: "longest delay of the application's event loop, median of hundredths",
+        suite: 'cluster/sustained',
+        got: [{ name: 'longest delay of the event loop in each hundredth' }],
+        beside: [{ label: 'load', name: 'payload acknowledged' }],
+      },
     ],
   },
   { title: 'The log alone', rows: log },

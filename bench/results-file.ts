@@ -17,6 +17,8 @@ export interface Machine {
   readonly platform?: string
   /** Of the directory that the files are in. */
   readonly fileSystem: string
+  /** Version of Apache Kafka, where it was measured beside. */
+  readonly kafka?: string
 }
 
 export interface SuiteRun {
