@@ -92,6 +92,9 @@ async function failover(cluster: Cluster, partitions: number): Promise<number> {
   const leaderOf = (index: PartitionIndex): BrokerId => cluster.registration(index)!.leader
   const killed = mostOf(indexes.map(leaderOf))
   const led = indexes.filter((index) => leaderOf(index) === killed)
+  const isWhole = (index: PartitionIndex): boolean =>
+    cluster.registration(index)!.inSyncReplicas.length === brokers
+  while (!indexes.every(isWhole)) await sleep(20)
   const startedMs = performance.now()
   await cluster.kill(killed)
   for (let at = 0; at < led.length; ) {

@@ -57,6 +57,22 @@ export function replaceFile(
   }
 }
 
+/** Makes durable what `replaceFile` did without waiting. No file: nothing to do. */
+export function syncReplacedFile(fs: FileSystem, file: string): void {
+  if (fs.sizeOf(file) === undefined) return
+  try {
+    const fd = fs.open(file, 'update')
+    try {
+      fs.dataSync(fd)
+    } finally {
+      fs.close(fd)
+    }
+    fs.syncDirectory(path.dirname(file))
+  } catch (cause) {
+    throw storageError('cannot sync', file, cause)
+  }
+}
+
 /**
  * Lines of the entries. No file: undefined. An empty file: no entries.
  *

@@ -14,6 +14,7 @@ import {
   corruptEntry,
   nonNegativeInteger,
   readCheckpointFile,
+  syncReplacedFile,
   writeCheckpointFile,
 } from './checkpoint-file.ts'
 import { leaderEpochFileName } from './file-names.ts'
@@ -141,10 +142,10 @@ export class LeaderEpochs {
     this.#needsFlush = true
   }
 
-  /** Waits until the disk has the entries. */
+  /** Waits until the disk has the entries; the file says them already. */
   flush(): void {
     if (!this.#needsFlush) return
-    this.#write(true)
+    syncReplacedFile(this.#fs, this.#file)
     this.#needsFlush = false
   }
 
@@ -162,12 +163,8 @@ export class LeaderEpochs {
     this.#latest = entries.at(-1)?.leaderEpoch ?? -1
     this.#needsFlush = true
     this.#version += 1
-    this.#write(false)
-  }
-
-  #write(durable: boolean): void {
-    const lines = this.#entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
-    writeCheckpointFile(this.#fs, this.#file, lines, { durable })
+    const lines = entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
+    writeCheckpointFile(this.#fs, this.#file, lines, { durable: false })
   }
 }
 

@@ -20,6 +20,9 @@ import { dropBelow, findSegments } from './segment-files.ts'
 import { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 
+/** A page's worth of headers is read as fast as a file of its own. */
+const shortReplayBytesMax = 4_096
+
 export interface LogOptions {
   /** The partition's own directory, made when absent. */
   readonly directory: string
@@ -160,7 +163,8 @@ function openProducers(
   range: LoadedRange,
 ): LogProducers {
   const expirationMs = config.producerIdExpirationMs
-  const producers = new LogProducers({ fs, directory, expirationMs })
+  const shortReplayBytes = Math.min(shortReplayBytesMax, config.segmentBytes >>> 6)
+  const producers = new LogProducers({ fs, directory, expirationMs, shortReplayBytes })
   producers.load(range)
   return producers
 }

@@ -145,9 +145,11 @@ export class LogTail {
     return count
   }
 
-  /** Completes the index files, and writes the producers down. */
-  end(): void {
-    this.#row.active.seal(false)
+  /** Completes the index files, and writes the producers down, where it spares the next much. */
+  end(logStartOffset: number): void {
+    const { active } = this.#row
+    active.seal(false)
+    if (this.#producers.isShortReplay(active, logStartOffset)) return
     if (this.#producers.takeSnapshot(this.dataEndOffset)) this.#row.markDirectoryUnsynced()
   }
 

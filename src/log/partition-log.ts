@@ -375,7 +375,7 @@ export class PartitionLog {
     if (this.#life.isClosed) return
     try {
       if (this.#life.failure !== undefined) return
-      this.#life.guard(() => this.#tail.end())
+      this.#life.guard(() => this.#tail.end(this.#logStartOffset))
       if (options.flush) this.flush()
     } finally {
       this.#life.isClosed = true

@@ -45,10 +45,14 @@ export class SegmentIndexes implements TimeEntries {
   #endsAtSaved = false
   /** Whether the files were written since they were loaded or made. */
   #written = false
+  /** Whether there are no files for certain. */
+  #areAbsent: boolean
   /** Whether what they say of time comes from the batches, and not from a file. */
   #timesAreSeen = true
 
-  constructor(fs: FileSystem, directory: string, baseOffset: number) {
+  /** @param isNew the segment was just made: it has no files yet */
+  constructor(fs: FileSystem, directory: string, baseOffset: number, isNew = false) {
+    this.#areAbsent = isNew
     this.#fs = fs
     this.#directory = directory
     this.#baseOffset = baseOffset
@@ -98,6 +102,7 @@ export class SegmentIndexes implements TimeEntries {
   load(segmentBytes: number): boolean {
     const offsets = this.#fs.readFile(this.#path(offsetIndexSuffix))
     const times = this.#fs.readFile(this.#path(timeIndexSuffix))
+    this.#areAbsent = offsets === undefined && times === undefined
     const whole =
       offsets !== undefined &&
       times !== undefined &&
@@ -191,6 +196,14 @@ export class SegmentIndexes implements TimeEntries {
     return this.#written
   }
 
+  /**
+   * Whether files would spare the next owner no more than a walk over the first few batches, which
+   * is cheaper than to read them. So it is in most logs of many.
+   */
+  get areNeedless(): boolean {
+    return this.#areAbsent && this.#offsets.count === 0
+  }
+
   maybeSave(): void {
     if (this.#offsets.count - this.#savedOffsets >= unsavedEntriesMax) this.save()
   }
@@ -219,6 +232,7 @@ export class SegmentIndexes implements TimeEntries {
     // After a recovery the file mostly says what was found.
     if (saved === 0 && isSame(this.#fs.readFile(path), index.encode(0))) return
     this.#written = true
+    this.#areAbsent = false
     const fd = saved === 0 ? undefined : this.#openExisting(path)
     const target = fd ?? this.#fs.open(path, 'create')
     try {

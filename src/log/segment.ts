@@ -27,6 +27,8 @@ export interface SegmentPlace {
   readonly sizeBytes: number
   /** Against which time-based rolling counts where records have no timestamp. */
   readonly createdMs: number
+  /** Just made, with nothing beside it. */
+  readonly isNew?: boolean
 }
 
 export interface RollRules {
@@ -47,11 +49,11 @@ export class Segment {
   sizeBytes: number
   /** Bytes were written that no sync has covered yet. */
   dirty = false
-  /** The same of its index files; only those of a sealed segment have to outlive a crash. */
+  /** The same of its index files; only a sealed segment's have to outlive a crash. */
   #indexDirty = false
   readonly #files: OpenFiles
   readonly #directory: string
-  readonly #createdMs: number
+  readonly #place: SegmentPlace
   #indexes: SegmentIndexes | undefined = undefined
   /** The same as they lie in the files, while they aren't in memory. */
   #sealed: SealedIndexes | undefined = undefined
@@ -66,7 +68,7 @@ export class Segment {
     this.#directory = directory
     this.baseOffset = place.baseOffset
     this.sizeBytes = place.sizeBytes
-    this.#createdMs = place.createdMs
+    this.#place = place
     this.file = new OpenFile(segmentPath(directory, place.baseOffset, logSuffix), 'update')
   }
 
@@ -79,7 +81,8 @@ export class Segment {
   ): Segment {
     const { fs } = files
     for (const suffix of companionSuffixes) fs.remove(segmentPath(directory, baseOffset, suffix))
-    const segment = new Segment(files, directory, { baseOffset, sizeBytes: 0, createdMs })
+    const place: SegmentPlace = { baseOffset, sizeBytes: 0, createdMs, isNew: true }
+    const segment = new Segment(files, directory, place)
     fs.close(fs.open(segment.file.path, 'create'))
     return segment
   }
@@ -87,7 +90,8 @@ export class Segment {
   /** Indexes in memory, empty ones if nothing has loaded them. */
   get indexes(): SegmentIndexes {
     if (this.#indexes === undefined) {
-      this.#indexes = new SegmentIndexes(this.#files.fs, this.#directory, this.baseOffset)
+      const { baseOffset, isNew } = this.#place
+      this.#indexes = new SegmentIndexes(this.#files.fs, this.#directory, baseOffset, isNew)
       this.#forgetSealed()
     }
     return this.#indexes
@@ -124,7 +128,7 @@ export class Segment {
     if (this.indexes.isFull(config)) return true
     const firstMs = this.firstTimestampMs()
     const timed = firstMs >= 0 && maxTimestampMs >= 0
-    const waitedMs = timed ? maxTimestampMs - firstMs : clock.nowMs() - this.#createdMs
+    const waitedMs = timed ? maxTimestampMs - firstMs : clock.nowMs() - this.#place.createdMs
     return waitedMs > maxSegmentMs(config, this.#directory, this.baseOffset)
   }
 
@@ -164,9 +168,7 @@ export class Segment {
     indexes.maxTimestampOffset = this.#mark.timestampOffset
     try {
       this.#files.fs.truncate(this.fd, this.sizeBytes)
-    } catch {
-      // The write's own error is the one to report; recovery cuts what we couldn't.
-    }
+    } catch {} // The write's own error is the one to report; recovery cuts what we couldn't.
   }
 
   /**
@@ -255,6 +257,7 @@ export class Segment {
 
   /** Ends the writing: the index files are complete, and `release` frees the memory. */
   seal(release: boolean): void {
+    if (!release && this.#indexes?.areNeedless === true) return
     if (this.#indexes?.seal() === true) this.#indexDirty = true
     if (!release) return
     this.#newest = this.#indexes?.newest
@@ -311,14 +314,14 @@ export class Segment {
   largestTimestampMs(): number {
     const known = this.#indexes?.maxTimestampMs ?? newestOf(this.#sealedIndexes)
     if (known >= 0) return known
-    return this.#files.fs.modifiedMs(this.file.path) ?? this.#createdMs
+    return this.#files.fs.modifiedMs(this.file.path) ?? this.#place.createdMs
   }
 
   /** Newest of its first batch; -1: unknown. */
   firstTimestampMs(): number {
     if (!Number.isNaN(this.#firstTimestampMs)) return this.#firstTimestampMs
     const { bytes } = headerScratch
-    const read = this.#files.fs.read(this.fd, bytes, 0, bytes.length, 0)
+    const read = this.read(bytes, 0, bytes.length, 0)
     this.#firstTimestampMs = read < bytes.length ? -1 : maxTimestampAt(headerScratch, 0)
     return this.#firstTimestampMs
   }

@@ -14,7 +14,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { ClusterConfig } from '../config.ts'
-import { isTidemarkError, TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import type { SyncPort } from '../log/background-flush.ts'
 import { type FileSystem, realFileSystem } from '../log/file-system.ts'
@@ -31,6 +31,7 @@ import type { Channel } from './channel.ts'
 import type { ClusterMemory } from './cluster-memory.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { type BrokerIdentity, ControllerLink } from './controller-link.ts'
+import { DeferredSyncs, type FindSync } from './deferred-syncs.ts'
 import { diskFailureOf } from './disk-failure.ts'
 import { ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
@@ -38,6 +39,7 @@ import { FollowedPartitions } from './followed-partitions.ts'
 import { FollowerSide } from './follower-side.ts'
 import { LazyBell } from './lazy-bell.ts'
 import { type CleaningPort, LogCleaning } from './log-cleaning.ts'
+import { closeLogs, type WholeSync } from './log-closing.ts'
 import { PartitionStore } from './partition-store.ts'
 import { ProgressBoard } from './progress-board.ts'
 import type { StoredOffsets } from './remembered-offsets.ts'
@@ -60,6 +62,11 @@ export interface BrokerNodeOptions {
   /** What the logs take for the time of day. Default: `clock`. */
   readonly wallClock?: Clock
   readonly fs?: FileSystem
+  /**
+   * Syncs a whole file system at once, and then `fs` must not need its `this`. Without it each log
+   * is synced for itself.
+   */
+  readonly findSync?: FindSync
   /** Syncs rolled segments in another thread. Without it they wait for a flush. */
   readonly syncPort?: SyncPort
   /** Compacts logs in another thread. Without it they stay as they are. */
@@ -83,6 +90,9 @@ export class BrokerNode {
   readonly followed: FollowedPartitions
   readonly link: ControllerLink
   readonly #options: BrokerNodeOptions
+  readonly #closing: WholeSync | undefined
+  /** Of logs whose closing didn't reach the disk for certain. */
+  #pointsBefore: readonly OffsetEntry[] | undefined
   readonly #tally: BrokerTally
   readonly #files: OpenFiles
   readonly #acknowledger: Acknowledger
@@ -114,7 +124,10 @@ export class BrokerNode {
     this.link.image.partition(partition)?.inSyncReplicas.includes(this.brokerId) === true
 
   constructor(options: BrokerNodeOptions) {
-    const { identity, memory, config, clock, channel, stored, fs = realFileSystem } = options
+    const { identity, memory, config, clock, channel, stored } = options
+    const { fs: givenFs = realFileSystem, findSync } = options
+    this.#closing = findSync && { findSync, syncs: new DeferredSyncs(givenFs) }
+    const fs = this.#closing?.syncs.fs ?? givenFs
     const { brokerId } = identity
     this.brokerId = brokerId
     this.#options = options
@@ -242,7 +255,8 @@ export class BrokerNode {
   }
 
   /** For Kafka's `recovery-point-offset-checkpoint`. */
-  recoveryPoints(): OffsetEntry[] {
+  recoveryPoints(): readonly OffsetEntry[] {
+    if (this.#pointsBefore !== undefined) return this.#pointsBefore
     const entries: OffsetEntry[] = []
     for (const [, { topic, partition, log }] of this.store.all()) {
       entries.push({ topic, partition, offset: log.recoveryPoint })
@@ -257,21 +271,17 @@ export class BrokerNode {
    * @returns whether all of them were flushed and closed without an error
    */
   close({ flush }: { readonly flush: boolean }): boolean {
-    let isClean = flush
     this.#following.catchUp.close()
-    if (flush && !this.store.drainBackground()) isClean = false
-    for (const [, { log }] of this.store.all()) {
-      try {
-        if (log.failure !== undefined) isClean = false
-        log.close({ flush })
-      } catch (error) {
-        if (!isTidemarkError(error)) throw error
-        isClean = false
-      }
-    }
+    const isDrained = !flush || this.store.drainBackground()
+    const pointsBefore = this.recoveryPoints()
+    const logs = Array.from(this.store.all(), ([, { log }]) => log)
+    const directory = this.#options.brokerDirectory(this.brokerId)
+    const parts = { logs, directory, whole: this.#closing }
+    const { isClean, arePointsTrue } = closeLogs(parts, { flush })
+    if (!arePointsTrue) this.#pointsBefore = pointsBefore
     this.#files.closeAll()
     this.publishTally()
-    return isClean
+    return isClean && isDrained
   }
 
   /**

@@ -13,6 +13,7 @@ import { clientSlot } from './cluster-memory.ts'
 import { CutChannel } from './cut-channel.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { FaultWords } from './fault-words.ts'
+import { fileSystemSync } from './file-system-sync.ts'
 import { LagReporter } from './lag-reporter.ts'
 import { LagTable } from './lag-table.ts'
 import { MessageCleaning } from './log-cleaning.ts'
@@ -147,6 +148,7 @@ function buildNode(data: BrokerThreadData): BrokerNode {
       nowMs: () => systemClock.nowMs(),
       sleep: (ms) => Atomics.wait(sleeper, 0, 0, ms),
     }),
+    findSync: fileSystemSync,
     syncPort: new PortSync(data.syncPort),
     cleaningPort: new MessageCleaning(data.cleaningPort),
   })

@@ -104,6 +104,7 @@ describe('segments', () => {
 
   it('whose indexes are all that is left', () => {
     files.replace(inside('t-1', `${third}.log`), undefined)
+    files.replace(inside('t-1', `${third}.index`), new Uint8Array())
     expect(faults()).toContain(
       `t-1/${third}.index segment @null/null: expected a segment ${third}.log beside it, found none`,
     )

@@ -40,7 +40,8 @@ describe('recovery above some sealed segments', () => {
       damage(path.join(copy, name))
       const options = { recoveryPoint, logStartOffset: 0, config: smallConfig }
       expect(recoverLog(copy, options).segmentsScanned).toBe(1)
-      expect(filesIn(copy), name).toEqual(expected)
+      // And it makes those of the last segment, which a clean end does without.
+      expect(filesIn(copy), name).toMatchObject(expected)
     }
   })
 

@@ -34,6 +34,8 @@ export interface LogProducersOptions {
   readonly directory: string
   /** A producer that has written nothing for so long is forgotten. */
   readonly expirationMs: number
+  /** So much of a log's end is read as fast as a snapshot, and gets none for itself. Default 0. */
+  readonly shortReplayBytes?: number
 }
 
 /** What is in the log when its producers are loaded. */
@@ -50,6 +52,7 @@ export class LogProducers {
   readonly #fs: FileSystem
   readonly #directory: string
   readonly #expirationMs: number
+  readonly #shortReplayBytes: number
   /** undefined: there never was a producer; so it is in most logs of many. */
   #states: ProducerStates | undefined = undefined
   /** Of the files, ascending. */
@@ -61,7 +64,8 @@ export class LogProducers {
   /** To go to the active segment's index once their markers are written. */
   #aborted: AbortedTransaction[] = []
 
-  constructor({ fs, directory, expirationMs }: LogProducersOptions) {
+  constructor({ fs, directory, expirationMs, shortReplayBytes = 0 }: LogProducersOptions) {
+    this.#shortReplayBytes = shortReplayBytes
     this.#fs = fs
     this.#directory = directory
     this.#expirationMs = expirationMs
@@ -83,7 +87,22 @@ export class LogProducers {
     for (const [index, segment] of segments.entries()) {
       if (this.#hasBadIndex(segment)) this.#rebuildIndex(range, index)
     }
+    const last = segments.at(-1)
+    if (last !== undefined && this.isShortReplay(last, range.logStartOffset)) {
+      this.removeExpired(range.nowMs)
+      return
+    }
     this.takeSnapshot(endOffset)
+  }
+
+  /**
+   * Whether the batches themselves tell the next owner as much as a snapshot at the log's end, by a
+   * look at no more than a few: all that stand behind the newest snapshot are in the last segment.
+   */
+  isShortReplay(last: Segment, logStartOffset: number): boolean {
+    const { baseOffset, sizeBytes } = last
+    if (sizeBytes > this.#shortReplayBytes || logStartOffset > baseOffset) return false
+    return this.#takenAt >= baseOffset
   }
 
   /**
