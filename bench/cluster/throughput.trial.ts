@@ -72,7 +72,11 @@ export function throughputTrial(sizes: ThroughputCase): Trial {
     try {
       const input = sizes.compression === undefined ? null : jsonLines(directory)
       const pairs = full ? 7 : 3
-      const options = studyOptions(sizes, input, pairs, full)
+      const options = {
+        ...throughputOptions(sizes, input),
+        durationMs: pairs * (full ? 1_500 : 500),
+        maxBytes: (pairs + 1) * (full ? 600e6 : 150e6),
+      }
       const plan = { pairs, warmUpMs: full ? 1_500 : 500, endToEnd: false }
       const { signal } = new AbortController()
       const result = await studyThroughput(options, progress, signal, plan)
@@ -86,28 +90,27 @@ export function throughputTrial(sizes: ThroughputCase): Trial {
   }
 }
 
-function studyOptions(
-  { partitions, recordBytes, batchBytes, compression = 'none' }: ThroughputCase,
+/** Of one leader with acks=all, closed loop, the limit beside it. */
+export function throughputOptions(
+  sizes: Pick<ThroughputCase, 'partitions' | 'recordBytes' | 'batchBytes' | 'compression'>,
   input: string | null,
-  pairs: number,
-  full: boolean,
 ): ThroughputOptions {
   return {
     brokers: 3,
     replicationFactor: 3,
-    partitions,
+    partitions: sizes.partitions,
     leaders: 'one',
     acks: 'all',
-    recordBytes,
-    batchBytes,
-    compression,
+    recordBytes: sizes.recordBytes,
+    batchBytes: sizes.batchBytes,
+    compression: sizes.compression ?? 'none',
     input,
     flush: { kind: 'os' },
     dir: null,
     seed: 1,
     json: false,
-    durationMs: pairs * (full ? 1_500 : 500),
-    maxBytes: (pairs + 1) * (full ? 600e6 : 150e6),
+    durationMs: 1_000,
+    maxBytes: 1e9,
     producers: 1,
     limit: true,
     rateBytesPerSec: 'max',

@@ -31,7 +31,8 @@ import type { Verification } from './verify.ts'
 import { verifyRun } from './verify-run.ts'
 import { workloadOf } from './workload.ts'
 
-const planDefault: ThroughputPlan = { pairs: 3, warmUpMs: 2_000, endToEnd: true }
+const planDefault = { warmUpMs: 2_000, endToEnd: true }
+const pairsDefault = 3
 const warmUpBytesMax = 256 * 1024 * 1024
 const limitWarmUpBytes = 64 * 1024 * 1024
 /** A generator's ledger takes at most this much memory. */
@@ -39,7 +40,7 @@ const ledgerBytesMax = 1024 * 1024 * 1024
 
 /** How much of it: few and short rounds for a quick look, more for steady figures. */
 export interface ThroughputPlan {
-  /** Rounds of cluster and limit in alternation. */
+  /** Rounds of the cluster, in alternation with the limit if that is asked for. */
   readonly pairs: number
   /** Before the first round, not counted: threads compile their code. */
   readonly warmUpMs: number
@@ -54,7 +55,7 @@ export async function studyThroughput(
   options: ThroughputOptions,
   progress: StudyProgress,
   signal: AbortSignal,
-  plan: ThroughputPlan = planDefault,
+  plan: ThroughputPlan = { ...planDefault, pairs: options.limit ? pairsDefault : 1 },
 ): Promise<ThroughputResult> {
   const input = options.input === null ? undefined : await inputOf(options)
   const base = options.dir ?? tmpdir()
@@ -98,7 +99,7 @@ class ThroughputStudy {
 
   constructor(parts: StudyParts) {
     this.#parts = parts
-    this.#pairs = parts.options.limit ? parts.plan.pairs : 1
+    this.#pairs = parts.plan.pairs
   }
 
   async run(): Promise<ThroughputResult> {
@@ -149,8 +150,8 @@ class ThroughputStudy {
     if (round === undefined) return
     this.#rounds.push(round)
     progress.note(`cluster: ${formatRate((round.payloadBytes / round.elapsedMs) * 1000)}`)
-    if (!options.limit || signal.aborted) return
     await settleDisk(base)
+    if (!options.limit || signal.aborted) return
     progress.phase(`limit, ${pair + 1} of ${this.#pairs}`, round.elapsedMs)
     this.#limitRun ??= await this.#openLimit(round)
     const limit = await this.#limitRun.round(Math.min(round.batchBytes, this.#limitBytesMax))
