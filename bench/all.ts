@@ -1,6 +1,8 @@
 /** Every bench, by the source it measures. */
 import type { Bench } from './bench.ts'
 import { busyLatencyTrial, slowLatencyTrial } from './cluster/ack-latency.trial.ts'
+import { admissionTrial, detachTrial } from './cluster/admission.trial.ts'
+import { catchUpTrial } from './cluster/catch-up.trial.ts'
 import { endToEndCases, endToEndTrial } from './cluster/end-to-end.trial.ts'
 import { leadersTrial } from './cluster/leaders.trial.ts'
 import { partitionsCurveTrial } from './cluster/partitions-curve.trial.ts'
@@ -63,6 +65,9 @@ export const trials: readonly TrialEntry[] = [
   { name: 'cluster/ack-latency-200mb', trial: busyLatencyTrial(200, 'disk'), isLong: true },
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
   { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
+  { name: 'cluster/admission', trial: admissionTrial },
+  { name: 'cluster/detach', trial: detachTrial },
+  { name: 'cluster/catch-up', trial: catchUpTrial },
   { name: 'cluster/start', trial: startTrial },
   { name: 'cluster/scale', trial: scaleTrial, isLong: true },
 ]

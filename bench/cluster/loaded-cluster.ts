@@ -86,10 +86,14 @@ export class TrialLoadRun {
     return round
   }
 
-  /** @throws when something acknowledged is not in the log of each replica, once */
-  async verify(): Promise<void> {
+  /**
+   * @param others that produced to the same partitions
+   * @throws when something acknowledged is not in the log of each replica, once
+   */
+  async verify(...others: readonly TrialLoadRun[]): Promise<void> {
     const where = { cluster: this.#lab.cluster, partitions: this.#partitions }
-    const found = await verifyRun(where, this.load.ledgerBuffers, true)
+    const ledgers = [this, ...others].flatMap(({ load }) => load.ledgerBuffers)
+    const found = await verifyRun(where, ledgers, true)
     const { acknowledgedRecords, verifiedRecords, expiredRecords, faults } = found
     const thereRecords = verifiedRecords + expiredRecords
     if (faults.length === 0 && thereRecords === acknowledgedRecords) return

@@ -4,11 +4,11 @@
  * (broker-thread.ts) or a simulation calls it.
  *
  *   mail       metadata, answers of the controller; role changes, a few each step
- *   observe    polls of the followers → caught-up times, high watermarks, ISR changes
+ *   observe    polls of the followers → caught-up times, high watermarks, ISR changes, proposed
  *   take       batches of the producers → own log → published
  *   answer     acknowledgements of what the high watermark has passed
  *   poll       rings of the leaders this broker follows → own log
- *   catch up   one read of a leader's segment file
+ *   catch up   reads of the leaders' segment files, together no more than one of them may be
  *   report     cursors and end offsets, as one consistent poll
  *   timers     ISR check, time-outs, checkpoints, flushes
  */
@@ -308,6 +308,7 @@ export class BrokerNode {
   #step(nowMs: number): number {
     let work = this.#talk(nowMs)
     work += this.#followers.observe(nowMs)
+    this.#propose(nowMs)
     const taken = this.#intake.take(nowMs)
     work += taken
     this.#followers.reclaim()
@@ -333,12 +334,15 @@ export class BrokerNode {
     for (let answer = link.takeAnswer(); answer !== undefined; answer = link.takeAnswer()) {
       leaders.onAlterPartitionResponse(answer, nowMs)
     }
-    const request = leaders.takeAlterPartitionRequest(nowMs)
-    if (request !== undefined) {
-      this.#tally.add('alterPartitionRequests', 1)
-      link.send(request)
-    }
     return work
+  }
+
+  /** Before batches are taken, which lasts: whoever was just seen at the log end shall not wait. */
+  #propose(nowMs: number): void {
+    const request = this.leaders.takeAlterPartitionRequest(nowMs)
+    if (request === undefined) return
+    this.#tally.add('alterPartitionRequests', 1)
+    this.link.send(request)
   }
 
   /** After the state changes of this step are done: a producer that is told may already read. */

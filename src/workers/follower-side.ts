@@ -131,15 +131,33 @@ export class FollowerSide {
     return work
   }
 
+  /**
+   * Partitions that lack little share a step: each step is a poll, after which leaders look, wake
+   * up, propose.
+   */
   #readDisk(nowMs: number): number {
-    const { board, brokerId } = this.#parts
+    const { board, brokerId, config } = this.#parts
     if (!this.catchUp.hasWork) return 0
     this.#catchUpThrottle.setRate(board.catchUpBytesPerSec(brokerId), nowMs)
+    let work = 0
+    let readBytes = 0
+    let bytes = 0
+    do {
+      bytes = this.#readOne(nowMs)
+      if (bytes === 0) break
+      work++
+      readBytes += bytes
+      // The next is likely to be as large.
+    } while (readBytes + bytes <= config['catch.up.read.bytes'] && this.#throttle.isOpen(nowMs))
+    return work
+  }
+
+  #readOne(nowMs: number): number {
     const isLimited = !this.#catchUpThrottle.isOpen(nowMs)
     const bytes = this.catchUp.step(nowMs, isLimited, this.report)
     if (!isLimited) this.#catchUpThrottle.pay(bytes)
     this.#throttle.pay(bytes)
-    return bytes > 0 ? 1 : 0
+    return bytes
   }
 
   #sendReports(): number {
