@@ -7,6 +7,9 @@
  * the disk is another question: each batch carries its epoch, so recovery restores the entries of
  * all that lies above the recovery point from the data. Hence `flush` must come before a recovery
  * point is raised, and nothing else has to wait (cf. KAFKA-16541: a torn file after loss of power).
+ *
+ * An epoch that has no record yet is kept in memory only: an opening would drop it again, and when
+ * thousands of partitions change hands there would be a file to write for each.
  */
 import path from 'node:path'
 import { TidemarkError } from '../errors.ts'
@@ -41,6 +44,8 @@ export class LeaderEpochs {
   /** Kept beside the entries: the append path compares it for each batch. */
   #latest: number
   #needsFlush = false
+  /** So many of the entries the file has: all, or all but the last. */
+  #onFile: number
   /** Rises with each change, so that a sync elsewhere knows whether it covered the last. */
   #version = 0
 
@@ -48,6 +53,7 @@ export class LeaderEpochs {
     this.#file = file
     this.#fs = fs
     this.#entries = entries
+    this.#onFile = entries.length
     this.#latest = entries.at(-1)?.leaderEpoch ?? -1
   }
 
@@ -66,11 +72,28 @@ export class LeaderEpochs {
     return this.#latest
   }
 
+  /** The latest epoch is not in the file: `assign` must come before its first record. */
+  get isAhead(): boolean {
+    return this.#onFile < this.#entries.length
+  }
+
+  /**
+   * `leaderEpoch` begins at `startOffset`, the log's end, without a record so far. Who reads the
+   * file meanwhile must know of the epoch by himself. Returns whether it is news.
+   */
+  begin(leaderEpoch: number, startOffset: number): boolean {
+    return this.#put(leaderEpoch, startOffset, false)
+  }
+
   /**
    * Notes that `leaderEpoch` begins at `startOffset`. The newest knowledge wins: entries that say
    * otherwise are dropped. The latest epoch again, with a higher start: nothing to note.
    */
   assign(leaderEpoch: number, startOffset: number): boolean {
+    return this.#put(leaderEpoch, startOffset, true)
+  }
+
+  #put(leaderEpoch: number, startOffset: number, hasRecords: boolean): boolean {
     if (!(leaderEpoch >= 0 && startOffset >= 0)) {
       throw new TidemarkError(
         'INVALID_ARGUMENT',
@@ -79,13 +102,16 @@ export class LeaderEpochs {
     }
     const last = this.#entries.at(-1)
     if (last !== undefined && leaderEpoch === last.leaderEpoch && startOffset >= last.startOffset) {
+      if (hasRecords && this.isAhead) this.#write()
       return false
     }
     const kept = this.#entries.filter(
       (entry) => entry.leaderEpoch < leaderEpoch && entry.startOffset < startOffset,
     )
+    const isInMemory = !hasRecords && kept.length === this.#onFile
     kept.push({ leaderEpoch, startOffset })
-    this.#replace(kept)
+    if (isInMemory) this.#set(kept)
+    else this.#replace(kept)
     return true
   }
 
@@ -158,12 +184,24 @@ export class LeaderEpochs {
     if (this.#version === version) this.#needsFlush = false
   }
 
-  #replace(entries: LeaderEpochEntry[]): void {
+  #set(entries: LeaderEpochEntry[]): void {
     this.#entries = entries
     this.#latest = entries.at(-1)?.leaderEpoch ?? -1
+  }
+
+  #replace(entries: LeaderEpochEntry[]): void {
+    // What went, or all that did, was the last and in memory only.
+    const isSame = this.isAhead && entries.length === this.#onFile
+    const isTheFile = isSame && entries.every((entry, at) => entry === this.#entries[at])
+    this.#set(entries)
+    if (!isTheFile) this.#write()
+  }
+
+  #write(): void {
+    this.#onFile = this.#entries.length
     this.#needsFlush = true
     this.#version += 1
-    const lines = entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
+    const lines = this.#entries.map((entry) => `${entry.leaderEpoch} ${entry.startOffset}`)
     writeCheckpointFile(this.#fs, this.#file, lines, { durable: false })
   }
 }

@@ -194,7 +194,8 @@ export class LogTail {
     }
     // Before the data: after a crash the file may hold an epoch too many, never one too few.
     const epoch = leaderEpochAt(memory, position)
-    if (epoch !== this.#leaderEpochs.latest && epoch >= 0) {
+    const isNoted = epoch === this.#leaderEpochs.latest && !this.#leaderEpochs.isAhead
+    if (!isNoted && epoch >= 0) {
       this.#leaderEpochs.assign(epoch, baseOffsetAt(memory, position))
     }
     this.#row.active.note(this.#config, size, lastOffset, maxTimestampMs)

@@ -169,7 +169,7 @@ export class RoleChanges {
     // Before any record: a follower with a larger epoch of its own must find where it ends
     // (KAFKA-7415).
     if (made.isNewLeaderEpoch) {
-      log.leaderEpochs.assign(leaderEpoch, log.logEndOffset)
+      log.leaderEpochs.begin(leaderEpoch, log.logEndOffset)
       board.setLedEpoch(brokerId, index, leaderEpoch)
     }
   }
@@ -259,7 +259,7 @@ export class RoleChanges {
 
   /** In at most as many rounds as epochs differ. */
   #reconcile(partition: PartitionIndex, leader: BrokerId, leaderEndOffset: number): void {
-    const { store, brokerDirectory, fs } = this.#parts
+    const { store, followed, brokerDirectory, fs } = this.#parts
     const { topic, partition: number, log } = store.stored(partition)
     if (log.logEndOffset === 0) {
       // An epoch that it led without a record must go: the leader's may be of older ones
@@ -269,6 +269,11 @@ export class RoleChanges {
     }
     const directory = path.join(brokerDirectory(leader), partitionName(topic, number))
     const history = readLeaderEpochs(directory, fs)
+    // One that has no record yet isn't in the file. The end offset was read before the file was.
+    const leaderEpoch = followed.leaderEpoch[partition]!
+    if ((history.at(-1)?.leaderEpoch ?? -1) < leaderEpoch) {
+      history.push({ leaderEpoch, startOffset: leaderEndOffset })
+    }
     for (;;) {
       const latestEpoch = log.leaderEpochs.latest
       const follower = {

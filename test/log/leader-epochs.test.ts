@@ -188,6 +188,56 @@ describe('the file', () => {
     expect(fs.readdirSync(directory)).toEqual(['leader-epoch-checkpoint'])
   })
 
+  it('waits with an epoch until it has a record', () => {
+    const directory = temporaryDirectory()
+    const epochs = LeaderEpochs.open(directory)
+    epochs.assign(2, 6)
+    const onFile = () => readLeaderEpochs(directory).map((each) => each.leaderEpoch)
+    expect(epochs.begin(4, 9)).toBe(true)
+    expect([epochs.latest, epochs.isAhead, onFile()]).toEqual([4, true, [2]])
+    expect(epochs.endOffsetFor(3, 9)).toEqual({ leaderEpoch: 2, endOffset: 9 })
+    // Another tenure took its place, at the same offset.
+    epochs.begin(5, 9)
+    expect([epochs.isAhead, onFile()]).toEqual([true, [2]])
+    expect(pairs(epochs)).toEqual([
+      [2, 6],
+      [5, 9],
+    ])
+    epochs.assign(5, 9)
+    expect([epochs.isAhead, onFile()]).toEqual([false, [2, 5]])
+  })
+
+  it('is not touched for an epoch that ends without a record', () => {
+    const directory = temporaryDirectory()
+    const epochs = LeaderEpochs.open(directory)
+    epochs.assign(2, 6)
+    const file = path.join(directory, 'leader-epoch-checkpoint')
+    fs.utimesSync(file, 1, 1)
+    epochs.begin(4, 9)
+    epochs.truncateFromEnd(9)
+    epochs.begin(5, 9)
+    expect(fs.statSync(file).mtimeMs).toBe(1_000)
+    expect(pairs(epochs)).toEqual([
+      [2, 6],
+      [5, 9],
+    ])
+    epochs.truncateFromEnd(7)
+    expect([pairs(epochs), epochs.isAhead]).toEqual([[[2, 6]], false])
+    expect(fs.statSync(file).mtimeMs).toBe(1_000)
+  })
+
+  it('loses what a new epoch overrules, though that has no record', () => {
+    const directory = temporaryDirectory()
+    const epochs = LeaderEpochs.open(directory)
+    for (const [leaderEpoch, startOffset] of kafkas) epochs.assign(leaderEpoch, startOffset)
+    epochs.begin(5, 8)
+    expect(readLeaderEpochs(directory)).toEqual(epochs.entries)
+    expect(pairs(epochs)).toEqual([
+      [2, 6],
+      [5, 8],
+    ])
+  })
+
   it.each([
     ['another version', '1\n0\n'],
     ['fewer entries than stated', '0\n2\n1 5\n'],

@@ -55,10 +55,14 @@ describe.each(['EIO', 'ENOSPC'])('a broker whose disk fails with %s', (code) => 
     expectSameLogs(cluster)
   })
 
-  it('while it becomes a leader, which writes an epoch down, stops itself too', () => {
+  it('at its first record as a leader, which writes an epoch down, stops itself too', () => {
     const cluster = newCluster()
     cluster.disk(2).failWrites(code)
     cluster.disk(1).failWrites(code)
+    cluster.produce(0, 1)
+    cluster.until('2 leads', () => cluster.leader() === 2, 9_000)
+    cluster.run(100)
+    expect(cluster.isAlive(2)).toBe(true)
     cluster.produce(0, 1)
     cluster.until('3 leads', () => cluster.leader() === 3, 9_000)
     expect([1, 2, 3].map((broker) => cluster.isAlive(broker))).toEqual([false, false, true])
