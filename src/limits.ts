@@ -49,7 +49,8 @@ export const limits = {
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 2 * MiB,
   followerRoundBytesMax: 2 * MiB,
-  catchUpReadBytesDefault: 1 * MiB,
+  /** Producers of partitions that the follower is in sync in again wait for such a step. */
+  catchUpReadBytesDefault: 512 * KiB,
 
   /** Logs of a broker that have rolled segments on their way to disk at the same time. */
   backgroundFlushesMax: 64,
