@@ -66,8 +66,8 @@ export const trials: readonly TrialEntry[] = [
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
   { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
   { name: 'cluster/admission', trial: admissionTrial },
-  { name: 'cluster/detach', trial: detachTrial },
-  { name: 'cluster/catch-up', trial: catchUpTrial },
+  { name: 'cluster/detach', trial: detachTrial, isLong: true },
+  { name: 'cluster/catch-up', trial: catchUpTrial, isLong: true },
   { name: 'cluster/start', trial: startTrial },
   { name: 'cluster/scale', trial: scaleTrial, isLong: true },
 ]

@@ -52,6 +52,55 @@ function endToEnd(suite: string, what: string): PerformanceRow {
   }
 }
 
+const scaled: PerformanceRow[] = [
+  ...(['create', 'first record to each of', 'stop', 'open'] as const).map((what) => ({
+    what: `${what} 10,000 partitions`,
+    suite: 'cluster/scale',
+    got: [{ name: `${what} 10000 partitions` }],
+    ratioOf: 'times the system calls it takes',
+  })),
+  {
+    what: '10,000 partitions: idle; resident',
+    suite: 'cluster/scale',
+    got: [{ name: 'idle, 10000 partitions' }, { name: 'resident memory, 10000 partitions' }],
+  },
+  {
+    what: 'open 100 partitions, first record acknowledged',
+    suite: 'cluster/start',
+    got: [{ name: 'open 100 partitions and send a record, warm process' }],
+    beside: [{ label: 'new process', name: 'open 100 partitions and send a record, new process' }],
+  },
+]
+
+const outages: PerformanceRow[] = [
+  {
+    what: 'a follower that lacks 2 GB catches up',
+    suite: 'cluster/catch-up',
+    got: [{ name: 'a follower that catches up' }],
+    ratioOf: 'of one thread that copies the same files',
+  },
+  {
+    what: 'meanwhile, acknowledged p99',
+    suite: 'cluster/catch-up',
+    got: [{ name: 'acknowledged p99, during' }],
+    ratioOf: 'times that before',
+  },
+  {
+    what: 'from the log end to in sync, 1,000 partitions',
+    suite: 'cluster/admission',
+    got: [
+      { label: 'p50', name: 'from the log end to in sync, p50' },
+      { label: 'p99', name: 'from the log end to in sync, p99' },
+    ],
+  },
+  {
+    what: 'a frozen follower is detached, acknowledged p99 in that second',
+    suite: 'cluster/detach',
+    got: [{ name: 'acknowledged p99, the second of the detach' }],
+    ratioOf: 'times that before',
+  },
+]
+
 function sustained(what: string): PerformanceRow {
   return {
     what: `${what}, last tenth of the time`,
@@ -184,6 +233,8 @@ export const performanceTables: readonly PerformanceTable[] = [
       latency('200mb-tmpfs', '200 MB/s over 100, tmpfs'),
     ],
   },
+  { title: 'Many partitions, and start', rows: scaled },
+  { title: 'A follower that was away', rows: outages },
   {
     title: 'Minutes at 0.8 of what the disk takes',
     rows: [
