@@ -47,8 +47,8 @@ export const limits = {
   compactionMapBytes: 128 * MiB,
 
   /** What one broker thread does in one step before it looks elsewhere. */
-  leaderRoundBytesMax: 2 * MiB,
-  followerRoundBytesMax: 2 * MiB,
+  leaderRoundBytesMax: 4 * MiB,
+  followerRoundBytesMax: 4 * MiB,
   /** Producers of partitions that the follower is in sync in again wait for such a step. */
   catchUpReadBytesDefault: 512 * KiB,
 
@@ -56,7 +56,7 @@ export const limits = {
   backgroundFlushesMax: 64,
 
   /**
-   * Open segment files a broker thread keeps at most; the least recently used are closed. Three
+   * Open segment files a broker thread keeps at most; those not used for long are closed. Three
    * brokers, each with 10,000 logs, so do with 18,000 of the 20,000 descriptors that a process
    * often has. An open log takes 6 to 8 KiB of memory, all of them about 200 MiB.
    */

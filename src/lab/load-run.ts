@@ -30,7 +30,7 @@ interface Generator {
   readonly exited: Promise<void>
 }
 
-const pollMs = 2
+const pollMs = 5
 
 export class LoadRun {
   readonly ledgers: LoadLedger[]

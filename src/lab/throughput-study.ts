@@ -60,6 +60,7 @@ export async function studyThroughput(
   const input = options.input === null ? undefined : await inputOf(options)
   const base = options.dir ?? tmpdir()
   progress.phase('starting the cluster', null)
+  await settleDisk(base)
   const lab = await LabCluster.open({
     load: { ...options, dir: null },
     base,

@@ -12,7 +12,7 @@ import type { LoadOptions } from './result.ts'
  * Closed loop: bytes that may be unanswered over all generators. More in flight only waits longer;
  * much less leaves threads idle between rounds.
  */
-const inFlightBytesDefault = 16 * 1024 * 1024
+const inFlightBytesDefault = 32 * 1024 * 1024
 const requestTimeoutMs = 120_000
 
 export interface Pace {

@@ -1,6 +1,8 @@
 /**
  * Keeps a bounded number of files open. Thousands of partitions times replicas must not hold a
- * descriptor each, so a file is opened when it is used and the least recently used ones are closed.
+ * descriptor each, so a file is opened when it is used, and closed when it is the oldest that has
+ * not been used since the last look (the CLOCK rule). To move a file to the front at each use would
+ * touch its neighbours, and with thousands of files each touch is a miss of the cache.
  *
  * A descriptor is only good until the next call to `descriptor`: callers use it at once.
  */
@@ -15,6 +17,8 @@ export class OpenFile {
   readonly path: string
   readonly mode: OpenMode
   fd = -1
+  /** Since it was opened, or last passed over. */
+  isUsed = false
   newer: OpenFile | undefined = undefined
   older: OpenFile | undefined = undefined
 
@@ -45,9 +49,11 @@ export class OpenFiles {
 
   /** The file's descriptor, opened if need be. */
   descriptor(file: OpenFile): number {
-    if (file === this.#newest) return file.fd
-    if (file.fd >= 0) this.#unlink(file)
-    else this.#open(file)
+    if (file.fd >= 0) {
+      if (!file.isUsed) file.isUsed = true
+      return file.fd
+    }
+    this.#open(file)
     this.#linkNewest(file)
     return file.fd
   }
@@ -65,7 +71,7 @@ export class OpenFiles {
   }
 
   #open(file: OpenFile): void {
-    while (this.#count >= this.#budget && this.#oldest !== undefined) this.close(this.#oldest)
+    this.#closeDownTo(this.#budget - 1)
     try {
       file.fd = this.fs.open(file.path, file.mode)
     } catch (cause) {
@@ -79,10 +85,23 @@ export class OpenFiles {
   /** The system gives fewer descriptors than the budget says: live with half of what we have. */
   #shrinkBudget(): void {
     this.#budget = Math.max(1, this.#count >>> 1)
-    while (this.#count >= this.#budget && this.#oldest !== undefined) this.close(this.#oldest)
+    this.#closeDownTo(this.#budget - 1)
+  }
+
+  #closeDownTo(count: number): void {
+    while (this.#count > count && this.#oldest !== undefined) {
+      const oldest = this.#oldest
+      if (!oldest.isUsed) {
+        this.close(oldest)
+        continue
+      }
+      this.#unlink(oldest)
+      this.#linkNewest(oldest)
+    }
   }
 
   #linkNewest(file: OpenFile): void {
+    file.isUsed = false
     file.older = this.#newest
     file.newer = undefined
     if (this.#newest !== undefined) this.#newest.newer = file

@@ -33,6 +33,17 @@ describe('OpenFiles', () => {
     expect([open.openCount, ...openOnes(files)]).toEqual([0])
   })
 
+  it('closes who was not used since it was last passed over, be it newer', () => {
+    const files = emptyFiles(5)
+    const open = new OpenFiles(realFileSystem, 3)
+    for (const at of [0, 1, 2, 0, 3]) open.descriptor(files[at])
+    expect(openOnes(files)).toEqual([0, 2, 3])
+    // File 0 was passed over once, and must be used again to be passed over again.
+    for (const at of [2, 3, 4]) open.descriptor(files[at])
+    expect(openOnes(files)).toEqual([2, 3, 4])
+    open.closeAll()
+  })
+
   it('gives the same descriptor for as long as it stays open', () => {
     const files = emptyFiles(2)
     const open = new OpenFiles(realFileSystem, 2)
