@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
+import { isTidemarkError } from '../errors.ts'
 import type { BrokerId } from '../ids.ts'
 import type { FileSystem } from '../log/file-system.ts'
 import { readTopicId } from '../log/partition-metadata.ts'
@@ -70,10 +71,23 @@ export class DoomedDirectories {
       }
       const parsed = parsePartitionDirectoryName(name)
       if (parsed === undefined || !fs.isDirectory(full)) continue
-      const topicId = readTopicId(fs, full) ?? image.topicNamed(parsed.topic)?.topicId
+      const topicId = this.#writtenId(full) ?? image.topicNamed(parsed.topic)?.topicId
       const registration =
         topicId === undefined ? undefined : image.partitionOf(topicId, parsed.partition)
       if (!isHeldBy(brokerId, registration)) this.#rename(name, suffixes.stray)
+    }
+  }
+
+  /**
+   * None can be read: then the name decides. If the partition of that name is held here, opening it
+   * meets the same damage and tells of it, and the others are not held up.
+   */
+  #writtenId(directory: string): string | undefined {
+    try {
+      return readTopicId(this.#parts.fs, directory)
+    } catch (error) {
+      if (isTidemarkError(error, 'CORRUPT_FILE')) return undefined
+      throw error
     }
   }
 

@@ -22,6 +22,13 @@ function partition(name: string, topicId?: string): void {
   if (topicId !== undefined) claimTopicId(fs, `/b1/${name}`, topicId, false)
 }
 
+function writeText(path: string, text: string): void {
+  const bytes = Buffer.from(text)
+  const fd = fs.open(path, 'create')
+  fs.write(fd, bytes, 0, bytes.length, 0)
+  fs.close(fd)
+}
+
 function names(): string[] {
   return fs.list('/b1')!.sort()
 }
@@ -54,6 +61,21 @@ describe('a directory that is doomed', () => {
 })
 
 describe('at the start', () => {
+  it('a damaged partition.metadata holds nothing up: the name decides', () => {
+    const harness = new ControllerHarness().start(1, 2, 3)
+    harness.createTopic('t', [[1, 3]])
+    for (const name of ['t-0', 'nobodys-0', 'other-1']) {
+      partition(name)
+      writeText(`/b1/${name}/partition.metadata`, 'version: what\n')
+    }
+    doomed.sweep(harness.image)
+    expect(names()).toEqual([
+      expect.stringMatching(/^nobodys-0\..*-stray$/),
+      expect.stringMatching(/^other-1\..*-stray$/),
+      't-0',
+    ])
+  })
+
   it('what a former life doomed goes, what the metadata gives to others is set aside', () => {
     const harness = new ControllerHarness().start(1, 2, 3)
     harness.createTopic('t', [
