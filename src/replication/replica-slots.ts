@@ -42,7 +42,10 @@ export function assignSlots(parts: SlotParts, registration: PartitionRegistratio
 
 /**
  * A new tenure or a new epoch of the same leader (Kafka: `Replica.resetReplicaState`): members of
- * the ISR get a whole lag time of grace; a newly elected leader knows no offsets yet.
+ * the ISR get a whole lag time of grace; a newly elected leader knows no offsets yet. Nor does one
+ * whose epoch rose by more than one: metadata may tell only the last of several changes, and under
+ * a leader in between followers may have cut what they had told us. (Kafka keeps the offsets, and
+ * could count such a follower for the high watermark.)
  */
 export function resetReplicas(
   parts: SlotParts,
@@ -52,10 +55,12 @@ export function resetReplicas(
 ): void {
   const { table, progress } = parts
   const first = registration.index * replicaStride
+  const knowsNothing =
+    isNewLeader || registration.leaderEpoch > table.leaderEpoch[registration.index] + 1
   for (let slot = 0; slot < table.followerCount[registration.index]; slot += 1) {
     const broker = table.follower[first + slot] as BrokerId
     const timeMs = registration.inSyncReplicas.includes(broker) ? nowMs : 0
-    if (isNewLeader) progress.resetUnknown(first + slot, timeMs)
+    if (knowsNothing) progress.resetUnknown(first + slot, timeMs)
     else progress.resetTimes(first + slot, timeMs)
   }
 }

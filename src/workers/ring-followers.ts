@@ -76,7 +76,11 @@ export class RingFollowers {
         slowSinceMs: 0,
       })
     }
-    this.#visitReport = (partition, logEndOffset) => this.#fetched(partition, logEndOffset)
+    // A report may be of a life that has lost its end since; what the follower has now counts.
+    this.#visitReport = (partition, reported) => {
+      const now = parts.board.logEndOffset(this.#reporter, partition)
+      this.#fetched(partition, Math.min(reported, now))
+    }
   }
 
   /** Takes in all polls since the last call. @returns frames and reports counted */

@@ -64,9 +64,13 @@ class History {
     this.leaderEpoch += isNewLeader ? 1 : rise
     this.partitionEpoch += 1
     const isr = assigned.filter((_, place) => (isrMask & (1 << place)) !== 0)
+    const isSkipping = this.leaderEpoch > this.product.leaderEpoch(index) + 1
     if (isNewLeader || rise > 0) {
       for (const [follower, replica] of replicas) {
-        replica.reset(isNewLeader, this.endOffsets[partition], isr.includes(follower), this.nowMs)
+        const knowsNothing = isNewLeader || isSkipping
+        const isInSync = isr.includes(follower)
+        if (knowsNothing) this.copies.get(follower)![partition].told = undefined
+        replica.reset(knowsNothing, this.endOffsets[partition], isInSync, this.nowMs)
       }
     }
     this.product.makeLeader(

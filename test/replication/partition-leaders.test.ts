@@ -56,6 +56,20 @@ describe('becoming leader', () => {
     })
   })
 
+  it('29. knows no offsets any more when others may have led in between', () => {
+    const led = new Led({ logEndOffset: 10, replicas: [leader, b] })
+    led.fetch(b, 9)
+    led.metadata({ partitionEpoch: 11, leaderEpoch: 6 })
+    expect(led.leaders.lag(p0, b, led.nowMs)).toMatchObject({ logEndOffset: 9 })
+    const highWatermark = led.leaders.highWatermark(p0)
+    // In epoch 7 the one led that has only 2, and the other cut its log to that.
+    led.metadata({ partitionEpoch: 13, leaderEpoch: 8, inSyncReplicas: [leader, b] })
+    expect(led.leaders.lag(p0, b, led.nowMs)).toMatchObject({ logEndOffset: -1 })
+    expect(led.leaders.highWatermark(p0)).toBe(highWatermark)
+    led.fetch(b, 10)
+    expect(led.leaders.highWatermark(p0)).toBe(10)
+  })
+
   it('30. IgnoreLeaderPartitionStateChangeWithOlderPartitionEpoch', () => {
     const led = new Led({ logEndOffset: 10 })
     const told = led.metadata({ partitionEpoch: 9, inSyncReplicas: [leader], leaderEpoch: 7 })

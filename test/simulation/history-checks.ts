@@ -1,5 +1,11 @@
 /** Every invariant, looked at after every step of a history; the first violation is kept. */
-import { brokerId, type PartitionIndex, partitionIndex } from '../../src/ids.ts'
+import {
+  type BrokerId,
+  brokerId,
+  type LeaderEpoch,
+  type PartitionIndex,
+  partitionIndex,
+} from '../../src/ids.ts'
 import {
   BoardInvariants,
   type InvariantViolation,
@@ -25,8 +31,8 @@ export class HistoryChecks {
   readonly #cluster: SimulatedCluster
   readonly #board: BoardInvariants
   readonly #rings: BatchRing[]
-  /** Partitions whose next leader may lack committed records. */
-  readonly #forgiven = new Set<PartitionIndex>()
+  /** Epochs whose leaders, or the first after them, may lack committed records, a partition. */
+  readonly #forgiven = new Map<PartitionIndex, LeaderEpoch[]>()
   /** Leader epoch whose leader's log was looked through, a partition. */
   readonly #checkedEpoch = new Map<PartitionIndex, number>()
   readonly #report = (violation: InvariantViolation): void => {
@@ -56,7 +62,7 @@ export class HistoryChecks {
     if (leader < 1 || leader === before.leader) return
     const holders = [...before.inSyncReplicas, ...before.eligibleLeaderReplicas]
     if (holders.includes(leader)) return
-    this.#forgiven.add(index)
+    this.#forgive(index, after.leaderEpoch)
     this.tell('unclean-if-allowed', index, uncleanFault(before, after, this.#allowsUnclean(after)))
   }
 
@@ -73,11 +79,15 @@ export class HistoryChecks {
     for (let partition = 0; partition < this.#cluster.partitions; partition++) {
       const registration = this.#cluster.registration(partition)
       if (registration === undefined) continue
-      const { inSyncReplicas, index } = registration
+      const { inSyncReplicas, index, leader, leaderEpoch } = registration
       if (inSyncReplicas.length !== 1 || inSyncReplicas[0] !== broker.id) continue
       this.#cluster.coverage.count('the last in-sync replica lost data')
-      this.#forgiven.add(index)
+      this.#forgive(index, leader < 1 ? leaderEpoch + 1 : leaderEpoch)
     }
+  }
+
+  #forgive(partition: PartitionIndex, epoch: LeaderEpoch): void {
+    this.#forgiven.set(partition, [...(this.#forgiven.get(partition) ?? []), epoch])
   }
 
   proposed(request: AlterPartitionRequest, before: readonly PartitionRegistration[]): void {
@@ -101,11 +111,24 @@ export class HistoryChecks {
     const registration = this.#cluster.registration(partition)
     if (registration !== undefined) {
       const minInSync = this.#minInSync(registration)
-      const words = this.#cluster.board
+      const words = {
+        logEndOffset: (replica: BrokerId, index: PartitionIndex) => {
+          if (this.#isLossUnknown(replica, leader)) return Number.POSITIVE_INFINITY
+          return this.#cluster.board.logEndOffset(replica, index)
+        },
+      }
       const detail = tooFewCopies(registration, words, baseOffset + count, minInSync)
       this.tell('acknowledged-on-enough', partition, detail)
     }
     this.keep(partition, leader, { baseOffset, endOffset: baseOffset + count, contents: crc })
+  }
+
+  /** What a replica had when it was counted, its disk may have lost before the leader knew. */
+  #isLossUnknown(replica: BrokerId, leader: number): boolean {
+    const { controller, brokers } = this.#cluster
+    const { hasLostData } = brokers[replica - 1]
+    const known = brokers[leader - 1].life?.node.link.image.broker(replica)?.brokerEpoch
+    return hasLostData || known !== controller.image.broker(replica)?.brokerEpoch
   }
 
   #minInSync({ topic }: PartitionRegistration): number {
@@ -120,9 +143,13 @@ export class HistoryChecks {
     batch: { baseOffset: number; endOffset: number; contents: number },
   ): void {
     const registration = this.#cluster.registration(partition)
-    // A leader may have answered in the very step in which it began.
-    if (registration !== undefined) this.#checkLeader(registration)
     const epoch = this.#cluster.board.ledEpoch(brokerId(leader), partition)
+    // A leader may have answered in the very step in which it began, and the controller may have
+    // elected another meanwhile.
+    if (registration !== undefined) {
+      this.#checkNewLeader({ ...registration, leader: brokerId(leader), leaderEpoch: epoch })
+      this.#checkLeader(registration)
+    }
     this.#cluster.coverage.note(() => {
       return `#${partition}: ${leader} in epoch ${epoch} showed ${batch.baseOffset} to ${batch.endOffset}`
     })
@@ -152,10 +179,7 @@ export class HistoryChecks {
     const { index, leader, leaderEpoch, inSyncReplicas } = registration
     const { board } = this.#cluster
     if (leader < 1 || board.ledEpoch(leader, index) !== leaderEpoch) return
-    if (this.#checkedEpoch.get(index) !== leaderEpoch) {
-      this.#checkedEpoch.set(index, leaderEpoch)
-      this.#checkNewLeader(registration)
-    }
+    this.#checkNewLeader(registration)
     // A leader's own high watermark may still be below what the one before had committed.
     const promised = this.promises.endOffset(index)
     for (const member of inSyncReplicas) {
@@ -166,13 +190,16 @@ export class HistoryChecks {
     }
   }
 
+  /** Once an epoch, the first time that its leader is seen. */
   #checkNewLeader(registration: PartitionRegistration): void {
     const { index, leader, leaderEpoch } = registration
+    if (leaderEpoch <= (this.#checkedEpoch.get(index) ?? -1)) return
+    this.#checkedEpoch.set(index, leaderEpoch)
     const contents = this.contents(leader, registration)
     this.#cluster.coverage.note(() => {
       return `#${index}: ${leader} leads in epoch ${leaderEpoch} from ${contents.logEndOffset}`
     })
-    if (this.#forgiven.delete(index)) {
+    if (this.#takeForgiven(index, leaderEpoch)) {
       this.promises.forgive(index, leaderEpoch, contents.crcAt)
       return
     }
@@ -180,6 +207,13 @@ export class HistoryChecks {
     const missing = this.promises.missing(index, start, contents.crcAt)
     if (missing === undefined) return
     this.tell('committed-kept', index, `leader ${leader} of epoch ${leaderEpoch}: ${missing}`)
+  }
+
+  #takeForgiven(partition: PartitionIndex, leaderEpoch: LeaderEpoch): boolean {
+    const epochs = this.#forgiven.get(partition) ?? []
+    const later = epochs.filter((epoch) => epoch > leaderEpoch)
+    this.#forgiven.set(partition, later)
+    return later.length < epochs.length
   }
 
   #checkRings(): void {

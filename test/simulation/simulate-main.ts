@@ -90,8 +90,14 @@ function sumOf(parts: readonly (Summary | undefined)[]): Summary {
 
 const startedMs = performance.now()
 let toldAtMs = startedMs
+const toldSeeds = new Set<number>()
 
-function tell({ histories, violations }: Summary, wanted: number): void {
+function tell({ histories, violations, told }: Summary, wanted: number): void {
+  for (const cut of told) {
+    if (toldSeeds.has(cut.seed)) continue
+    toldSeeds.add(cut.seed)
+    process.stderr.write(textOf(cut))
+  }
   const nowMs = performance.now()
   if (nowMs - toldAtMs < tellEveryMs) return
   toldAtMs = nowMs
@@ -130,7 +136,7 @@ if (process.env.PART === '1') {
   const summary = runMany(many, (sofar) => {
     if (performance.now() - sentAtMs < 500) return
     sentAtMs = performance.now()
-    process.send!({ ...sofar, told: [], counts: [] })
+    process.send!({ ...sofar, counts: [] })
   })
   process.send!(summary)
 } else {

@@ -16,6 +16,16 @@ describe('simulated histories', () => {
     expect(told).toEqual([])
   })
 
+  it.each([
+    ['an unclean leader that led and answered between two steps of the controller', 40053744, 32],
+    ['a partition that is behind while metadata changes in every step', 3034324, 40],
+    ['a report of a life that has lost what it told', 5094891, 36],
+    ['a leader of epochs 1 and 3 that has not seen who led in 2', 5054200, 40],
+    ['a disk lost after the leader counted it', 5098265, 40],
+  ])('break none: %s', (_, seed, steps) => {
+    expect(runHistory({ seed, steps }).violation).toBeUndefined()
+  })
+
   it('are the same each time', () => {
     const counts = [1, 2].map(() => {
       const coverage = new Coverage()

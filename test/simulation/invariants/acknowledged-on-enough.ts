@@ -9,12 +9,12 @@ import type { PartitionRegistration } from '../../../src/replication/registratio
 /** @returns what is broken; undefined: nothing */
 export function tooFewCopies(
   { index, replicas }: PartitionRegistration,
-  words: ReplicaWords,
+  words: Pick<ReplicaWords, 'logEndOffset'>,
   endOffset: Offset,
   minInSyncReplicas: number,
 ): string | undefined {
   const holders = replicas.filter((replica) => words.logEndOffset(replica, index) >= endOffset)
   const wanted = Math.min(minInSyncReplicas, replicas.length)
   if (holders.length >= wanted) return undefined
-  return `acknowledged up to ${endOffset}, but only ${holders} have that; wanted are ${wanted}`
+  return `acknowledged up to ${endOffset}, but only replicas ${holders} have that; wanted are ${wanted} of them`
 }
