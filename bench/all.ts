@@ -65,7 +65,7 @@ export const trials: readonly TrialEntry[] = [
   { name: 'cluster/ack-latency-200mb', trial: busyLatencyTrial(200, 'disk'), isLong: true },
   { name: 'cluster/ack-latency-100mb-tmpfs', trial: busyLatencyTrial(100, 'memory'), isLong: true },
   { name: 'cluster/ack-latency-200mb-tmpfs', trial: busyLatencyTrial(200, 'memory'), isLong: true },
-  { name: 'cluster/admission', trial: admissionTrial },
+  { name: 'cluster/admission', trial: admissionTrial, isLong: true },
   { name: 'cluster/detach', trial: detachTrial, isLong: true },
   { name: 'cluster/catch-up', trial: catchUpTrial, isLong: true },
   { name: 'cluster/start', trial: startTrial },

@@ -53,6 +53,7 @@ export const throughputCases: Record<string, ThroughputCase> = {
     batchBytes: 64 * 1024,
     unit: 'MB/s',
     compression: 'lz4',
+    isLong: true,
   },
 }
 

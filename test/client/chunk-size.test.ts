@@ -20,6 +20,14 @@ describe('the size of a read', () => {
     expect(smaller).toEqual([256, 64, 16, 16, 16].map((each) => each * KiB))
   })
 
+  it('ends at a bound that is no power of its factor', () => {
+    const size = new ChunkSize(100 * KiB)
+    for (const expected of [16, 64, 100, 100]) {
+      expect(size.bytes).toBe(expected * KiB)
+      size.filled(size.bytes)
+    }
+  })
+
   it('stays while reads are neither full nor nearly empty', () => {
     const size = new ChunkSize(1024 * KiB)
     for (const filled of [2, 5, 8]) {
