@@ -12,7 +12,7 @@ import { checkLogConfig, type LogConfig } from './log-config.ts'
 import { recoverLog } from './log-recovery.ts'
 import { makeDirectoryDurably } from './make-directory.ts'
 import { OpenFiles } from './open-files.ts'
-import { claimTopicId } from './partition-metadata.ts'
+import { claimTopicId, writeTopicId } from './partition-metadata.ts'
 import { type LoadedRange, LogProducers } from './producers/log-producers.ts'
 import { DoomedFiles } from './retention/doomed-files.ts'
 import { Segment } from './segment.ts'
@@ -81,13 +81,15 @@ export function openLogFiles(options: LogOptions): OpenedLog {
 function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
   const { directory, config, clock, topicId } = options
   const durable = config.flush.kind === 'batch'
+  const isNew = !files.fs.isDirectory(directory)
   // Without `durable` the first flush makes the directory's own entry last.
   if (durable) makeDirectoryDurably(files.fs, directory)
-  else if (!files.fs.isDirectory(directory)) files.fs.makeDirectory(directory)
-  if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable)
+  else if (isNew) files.fs.makeDirectory(directory)
+  if (topicId !== undefined && isNew) writeTopicId(files.fs, directory, topicId, durable)
+  else if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable)
   const start = options.logStartOffset ?? 0
   if (!options.cleanShutdown) recover(options, files, options.recoveryPoint ?? 0)
-  let loaded = loadSegments(options, files)
+  let loaded = isNew ? makeFirstSegment(options, files) : loadSegments(options, files)
   if (!loaded.whole) {
     // It ended cleanly and yet the last segment isn't whole: the disk lost something after all.
     recover(options, files, loaded.segments.at(-1)!.baseOffset)
@@ -111,6 +113,7 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
     logStartOffset,
     endOffset: logEndOffset,
     nowMs: clock.nowMs(),
+    ...(isNew ? { names: [] } : {}),
   })
   const unstated = options.cleanShutdown ? logEndOffset : 0
   const recoveryPoint = Math.min(options.recoveryPoint ?? unstated, logEndOffset)
@@ -128,6 +131,17 @@ interface LoadedSegments {
   readonly logEndOffset: number
   readonly created: boolean
   readonly whole: boolean
+}
+
+/** In a directory that was just made: thousands of them are, and nothing lies in any. */
+function makeFirstSegment(
+  { directory, clock, logStartOffset: baseOffset = 0 }: LogOptions,
+  files: OpenFiles,
+): LoadedSegments {
+  const place = { baseOffset, sizeBytes: 0, createdMs: clock.nowMs(), isNew: true }
+  const segment = new Segment(files, directory, place)
+  files.fs.close(files.fs.open(segment.file.path, 'create'))
+  return { segments: [segment], logEndOffset: baseOffset, created: true, whole: true }
 }
 
 /** Only the last segment is looked into: from its last index entry to its end. */

@@ -1,6 +1,7 @@
 /** `partition.metadata`: the id of the topic that a partition's directory belongs to. */
 import path from 'node:path'
 import { TidemarkError } from '../errors.ts'
+import { writeWhole } from './batch-writer.ts'
 import { readTextFile, replaceFile } from './checkpoint-file.ts'
 import { partitionMetadataFileName } from './file-names.ts'
 import type { FileSystem } from './file-system.ts'
@@ -51,6 +52,30 @@ export function claimTopicId(
       `${directory} belongs to topic id ${found}, expected is ${topicId}`,
     )
   }
+  writeTopicId(fs, directory, topicId, durable)
+}
+
+/**
+ * For a directory without one. Not `durable`, the file is written in its place: one that is torn
+ * counts for none, so that it needs no other name first.
+ */
+export function writeTopicId(
+  fs: FileSystem,
+  directory: string,
+  topicId: string,
+  durable: boolean,
+): void {
   const file = path.join(directory, partitionMetadataFileName)
-  replaceFile(fs, file, `version: 0\ntopic_id: ${topicId}`, { durable })
+  const text = `${idPrefix}${topicId}`
+  if (durable) {
+    replaceFile(fs, file, text, { durable })
+    return
+  }
+  const bytes = Buffer.from(text)
+  const fd = fs.open(file, 'create')
+  try {
+    writeWhole(fs, fd, bytes, 0, bytes.length, 0)
+  } finally {
+    fs.close(fd)
+  }
 }

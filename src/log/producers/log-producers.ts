@@ -46,6 +46,8 @@ export interface LoadedRange {
   /** One past the last offset. */
   readonly endOffset: number
   readonly nowMs: number
+  /** What is in the directory, if that is known. */
+  readonly names?: readonly string[]
 }
 
 export class LogProducers {
@@ -77,7 +79,7 @@ export class LogProducers {
    */
   load(range: LoadedRange): void {
     const { segments, endOffset } = range
-    const names = this.#fs.list(this.#directory) ?? []
+    const names = range.names ?? this.#fs.list(this.#directory) ?? []
     this.#snapshotOffsets = snapshotOffsets(names)
     const bases = segments.map(({ baseOffset }) => baseOffset)
     const kept = new Set(keptSnapshots(this.#snapshotOffsets, bases))
