@@ -182,8 +182,7 @@ class ThroughputStudy {
 
   /** A round apart: consumers take time from those that carry the load. */
   async #runEndToEnd(load: LoadRun): Promise<void> {
-    const { options, lab, base, progress, signal } = this.#parts
-    await settleDisk(base)
+    const { options, lab, progress, signal } = this.#parts
     const roundMs = options.durationMs / this.#pairs
     progress.phase('end to end', roundMs)
     const firstRows = load.ledgers.map(({ count }) => count)

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { TidemarkError } from '../errors.ts'
 import type { FileSystem } from './file-system.ts'
 import { storageError } from './storage-error.ts'
+import { syncFile, writeFile } from './whole-file.ts'
 
 const checkpointVersion = '0'
 const decoder = new TextDecoder()
@@ -38,18 +39,8 @@ export function replaceFile(
   { durable }: CheckpointWriteOptions,
 ): void {
   const temporary = `${file}.tmp`
-  const bytes = Buffer.from(text)
   try {
-    const fd = fs.open(temporary, 'create')
-    try {
-      let written = 0
-      while (written < bytes.length) {
-        written += fs.write(fd, bytes, written, bytes.length - written, written)
-      }
-      if (durable) fs.dataSync(fd)
-    } finally {
-      fs.close(fd)
-    }
+    writeFile(fs, temporary, Buffer.from(text), { durable })
     fs.rename(temporary, file)
     if (durable) fs.syncDirectory(path.dirname(file))
   } catch (cause) {
@@ -61,12 +52,7 @@ export function replaceFile(
 export function syncReplacedFile(fs: FileSystem, file: string): void {
   if (fs.sizeOf(file) === undefined) return
   try {
-    const fd = fs.open(file, 'update')
-    try {
-      fs.dataSync(fd)
-    } finally {
-      fs.close(fd)
-    }
+    syncFile(fs, file)
     fs.syncDirectory(path.dirname(file))
   } catch (cause) {
     throw storageError('cannot sync', file, cause)

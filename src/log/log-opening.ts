@@ -138,9 +138,7 @@ function makeFirstSegment(
   { directory, clock, logStartOffset: baseOffset = 0 }: LogOptions,
   files: OpenFiles,
 ): LoadedSegments {
-  const place = { baseOffset, sizeBytes: 0, createdMs: clock.nowMs(), isNew: true }
-  const segment = new Segment(files, directory, place)
-  files.fs.close(files.fs.open(segment.file.path, 'create'))
+  const segment = Segment.create(files, directory, baseOffset, clock.nowMs(), true)
   return { segments: [segment], logEndOffset: baseOffset, created: true, whole: true }
 }
 

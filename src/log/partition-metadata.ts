@@ -1,10 +1,10 @@
 /** `partition.metadata`: the id of the topic that a partition's directory belongs to. */
 import path from 'node:path'
 import { TidemarkError } from '../errors.ts'
-import { writeWhole } from './batch-writer.ts'
 import { readTextFile, replaceFile } from './checkpoint-file.ts'
 import { partitionMetadataFileName } from './file-names.ts'
 import type { FileSystem } from './file-system.ts'
+import { writeFile } from './whole-file.ts'
 
 const idPrefix = 'version: 0\ntopic_id: '
 /** Characters of 16 bytes in base64 without padding. */
@@ -67,15 +67,6 @@ export function writeTopicId(
 ): void {
   const file = path.join(directory, partitionMetadataFileName)
   const text = `${idPrefix}${topicId}`
-  if (durable) {
-    replaceFile(fs, file, text, { durable })
-    return
-  }
-  const bytes = Buffer.from(text)
-  const fd = fs.open(file, 'create')
-  try {
-    writeWhole(fs, fd, bytes, 0, bytes.length, 0)
-  } finally {
-    fs.close(fd)
-  }
+  if (durable) replaceFile(fs, file, text, { durable })
+  else writeFile(fs, file, Buffer.from(text), { durable })
 }

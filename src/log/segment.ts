@@ -17,6 +17,7 @@ import { SealedIndexes } from './sealed-indexes.ts'
 import { type NewestTimestamp, SegmentIndexes } from './segment-indexes.ts'
 import { type BatchVisitor, type ScanResult, scanSegment } from './segment-scan.ts'
 import type { TimeEntries } from './time-index.ts'
+import { syncFile } from './whole-file.ts'
 
 const shortWalkBytes = 4096
 const relativeOffsetMax = 0x7fff_ffff
@@ -72,15 +73,20 @@ export class Segment {
     this.file = new OpenFile(segmentPath(directory, place.baseOffset, logSuffix), 'update')
   }
 
-  /** Makes an empty one on disk; whatever had that name is gone. */
+  /**
+   * Makes an empty one on disk; whatever had that name is gone. `isAlone`: the directory was just
+   * made, and nothing in it can have the name.
+   */
   static create(
     files: OpenFiles,
     directory: string,
     baseOffset: number,
     createdMs: number,
+    isAlone = false,
   ): Segment {
     const { fs } = files
-    for (const suffix of companionSuffixes) fs.remove(segmentPath(directory, baseOffset, suffix))
+    const suffixes = isAlone ? [] : companionSuffixes
+    for (const suffix of suffixes) fs.remove(segmentPath(directory, baseOffset, suffix))
     const place: SegmentPlace = { baseOffset, sizeBytes: 0, createdMs, isNew: true }
     const segment = new Segment(files, directory, place)
     fs.close(fs.open(segment.file.path, 'create'))
@@ -168,7 +174,9 @@ export class Segment {
     indexes.maxTimestampOffset = this.#mark.timestampOffset
     try {
       this.#files.fs.truncate(this.fd, this.sizeBytes)
-    } catch {} // The write's own error is the one to report; recovery cuts what we couldn't.
+    } catch {
+      // The write's own error is the one to report; recovery cuts what we couldn't.
+    }
   }
 
   /**
@@ -284,10 +292,14 @@ export class Segment {
    * right.
    */
   sync(): void {
-    if (this.dirty) this.#files.fs.dataSync(this.fd)
+    const { fs } = this.#files
+    if (this.dirty) fs.dataSync(this.fd)
     this.dirty = false
     if (!this.#indexDirty) return
-    for (const suffix of companionSuffixes) this.#syncFile(suffix)
+    for (const suffix of companionSuffixes) {
+      const path = segmentPath(this.#directory, this.baseOffset, suffix)
+      if (fs.sizeOf(path) !== undefined) syncFile(fs, path)
+    }
     this.#indexDirty = false
   }
 
@@ -378,18 +390,6 @@ export class Segment {
       return true
     })
     return fits && expected === undefined ? { nextOffset, scan } : undefined
-  }
-
-  #syncFile(suffix: string): void {
-    const { fs } = this.#files
-    const path = segmentPath(this.#directory, this.baseOffset, suffix)
-    if (fs.sizeOf(path) === undefined) return
-    const fd = fs.open(path, 'update')
-    try {
-      fs.dataSync(fd)
-    } finally {
-      fs.close(fd)
-    }
   }
 }
 

@@ -93,14 +93,15 @@ let toldAtMs = startedMs
 const toldSeeds = new Set<number>()
 
 function tell({ histories, violations, told }: Summary, wanted: number): void {
+  const nowMs = performance.now()
+  if (nowMs - toldAtMs < tellEveryMs) return
+  toldAtMs = nowMs
+  // Of a long run now, and all once more in its result.
   for (const cut of told) {
     if (toldSeeds.has(cut.seed)) continue
     toldSeeds.add(cut.seed)
     process.stderr.write(textOf(cut))
   }
-  const nowMs = performance.now()
-  if (nowMs - toldAtMs < tellEveryMs) return
-  toldAtMs = nowMs
   const rate = (histories / ((nowMs - startedMs) / 1_000)).toFixed(0)
   const line = `${histories} of ${wanted} histories, ${rate}/s, ${violations} violations`
   process.stderr.write(process.stderr.isTTY === true ? `\r${line} ` : `${line}\n`)

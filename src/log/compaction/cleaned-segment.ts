@@ -15,6 +15,7 @@ import {
 import type { FileSystem } from '../file-system.ts'
 import { OffsetIndex } from '../offset-index.ts'
 import { TimeIndex } from '../time-index.ts'
+import { writeFile } from '../whole-file.ts'
 
 const bufferBytes = 1024 * 1024
 
@@ -69,13 +70,7 @@ export class CleanedSegment {
 
   /** A whole file beside the data. */
   writeFile(suffix: string, bytes: Uint8Array): void {
-    const fd = this.#fs.open(this.#path(suffix), 'create')
-    try {
-      writeWhole(this.#fs, fd, bytes, 0, bytes.length, 0)
-      this.#fs.dataSync(fd)
-    } finally {
-      this.#fs.close(fd)
-    }
+    writeFile(this.#fs, this.#path(suffix), bytes, { durable: true })
   }
 
   /** Closes; what was written is left to whoever cleans up. */

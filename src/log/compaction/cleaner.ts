@@ -37,6 +37,7 @@ import {
 } from '../producers/transaction-index.ts'
 import { RecordCursor, type RecordPlace } from '../record-reader.ts'
 import { scanSegment } from '../segment-scan.ts'
+import { syncFile } from '../whole-file.ts'
 import { BatchRewriter, deleteHorizonAt, type RewriteRules } from './batch-rewriter.ts'
 import { type GroupedSegment, groupSegments } from './cleanable-range.ts'
 import { CleanedSegment } from './cleaned-segment.ts'
@@ -129,19 +130,10 @@ export class Cleaner {
     for (const [at, { baseOffset }] of segments.entries()) {
       const end = segments[at + 1]?.baseOffset ?? endOffset
       if (end <= recoveryPoint) continue
-      this.#sync(segmentPath(directory, baseOffset, logSuffix))
+      syncFile(this.#fs, segmentPath(directory, baseOffset, logSuffix))
       yield 1
     }
     if (endOffset > recoveryPoint) this.#fs.syncDirectory(directory)
-  }
-
-  #sync(path: string): void {
-    const fd = this.#fs.open(path, 'update')
-    try {
-      this.#fs.dataSync(fd)
-    } finally {
-      this.#fs.close(fd)
-    }
   }
 
   // ── which offset is the latest of each key ───────────────────────────────────────────────────
