@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts'
 import { PoolFiles } from '../../src/lab/pool-files.ts'
 import { ConstantSchedule } from '../../src/lab/rate-schedule.ts'
 import { Doorbell, ringDoorbell } from '../../src/workers/doorbell.ts'
+import { restBeforeEnd } from '../../src/workers/thread-end.ts'
 import { bellWord, type ChainMessage, type ChainTask, chainWord, doneWord } from './chain-task.ts'
 
 const idleMs = 1_000
@@ -143,6 +144,7 @@ function main(task: ChainTask): void {
   if (task.thread === 0) {
     parentPort?.postMessage(ready)
     thread.produce()
+    restBeforeEnd()
     return
   }
   const files = new PoolFiles(task)
@@ -152,6 +154,7 @@ function main(task: ChainTask): void {
     else thread.follow(files)
   } finally {
     files.close()
+    restBeforeEnd()
   }
 }
 

@@ -1,6 +1,7 @@
 /** Worker entry: one replica of the limit. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
+import { restBeforeEnd } from '../workers/thread-end.ts'
 import type { LimitCommand, LimitTask, LimitWriterMessage } from './limit-task.ts'
 import { PoolFiles } from './pool-files.ts'
 
@@ -25,6 +26,7 @@ function main(task: LimitTask): void {
     if (command.kind === 'close') {
       files.close()
       port.close()
+      restBeforeEnd()
       return
     }
     write(files, command.totalBatches, task)

@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { batchOverheadBytes } from '../log/batch-layout.ts'
 import { RingProducer } from '../workers/ring-producer.ts'
+import { restBeforeEnd } from '../workers/thread-end.ts'
 import { InputSource, SyntheticSource } from './batch-source.ts'
 import { LoadGenerator } from './load-generator.ts'
 import { LoadLedger } from './load-ledger.ts'
@@ -60,6 +61,7 @@ function run(data: LoadThreadData): void {
   }
   parentPort!.postMessage({ type: 'finished', failure: generator.failure })
   setState(loadState.finished)
+  restBeforeEnd()
 }
 
 /** A notification alone says nothing: the same command may have been given twice. */

@@ -20,6 +20,7 @@ import { MessageCleaning } from './log-cleaning.ts'
 import { PortSync } from './port-sync.ts'
 import { brokerControl, brokerState, ProgressBoard } from './progress-board.ts'
 import { slowFileSystem } from './slow-file-system.ts'
+import { restBeforeEnd } from './thread-end.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
 
 /** Steps without a pause after which counters and news go out all the same. */
@@ -83,6 +84,7 @@ function run(data: BrokerThreadData): void {
   newsPort.close()
   syncPort.close()
   data.cleaningPort.close()
+  restBeforeEnd()
 }
 
 /** It counts for nothing before the metadata has come to its own registration. */

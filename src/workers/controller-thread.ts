@@ -11,6 +11,7 @@ import { leaderNone } from '../replication/registration.ts'
 import { clientSlot } from './cluster-memory.ts'
 import { Doorbell, ringDoorbell } from './doorbell.ts'
 import { ProgressBoard } from './progress-board.ts'
+import { restBeforeEnd } from './thread-end.ts'
 import type {
   ControllerCommand,
   ControllerThreadData,
@@ -99,6 +100,7 @@ class ControllerLoop {
     this.#post({ type: 'stopped' })
     for (const { port } of this.#connections.values()) port.close()
     this.#data.commandPort.close()
+    restBeforeEnd()
   }
 
   #takeCommands(): number {
