@@ -1,5 +1,6 @@
 /** Findings and comparisons as lines for people. */
 import type { ComparedRuns, Comparison } from './compare.ts'
+import type { Machine } from './results-file.ts'
 import type { Finding } from './trial.ts'
 
 export function findingLine({ name, unit, median, p25, p75, ratio, note }: Finding): string {
@@ -31,6 +32,11 @@ function comparisonLine({ suite, name, change, noise }: Comparison): string {
   const percent = (change - 1) * 100
   const told = `${percent < 0 ? '' : '+'}${percent.toFixed(1)} %`
   return `  ${`${suite}: ${name}`.padEnd(76)} ${told.padStart(9)}  ${bound}`.trimEnd()
+}
+
+/** A machine in a few words. */
+export function machineText({ cpu, cpus, node, fileSystem }: Machine): string {
+  return `${cpus} cores (${cpu}), ${fileSystem.split(' ')[0]}, Node ${node.slice(1)}`
 }
 
 /** Three digits that count. */

@@ -1,13 +1,14 @@
 /** Measures what `all.ts` lists; started by run.js once everything is compiled. */
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { measure } from 'mitata'
 import { createProgress } from '../src/cli/progress.ts'
 import { suites, trials } from './all.ts'
+import { parseBenchArguments } from './arguments.ts'
 import type { Bench } from './bench.ts'
 import { compareRuns } from './compare.ts'
 import { comparedLines, findingLine, formatNumber } from './finding-lines.ts'
+import { performancePage } from './page/performance-page.ts'
 import { writePerformanceTables } from './performance-tables.ts'
 import {
   mergeRuns,
@@ -25,34 +26,25 @@ const silent = { phase() {}, status() {}, note() {}, stop() {} }
 const shortNs = 100e6
 const fullNs = 2e9
 
+const names = [...suites.map(([name]) => name), ...trials.map(({ name }) => name)]
+
 interface Measurement {
   readonly name: string
   findings(onFinding: (finding: Finding) => void): Promise<void>
 }
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      full: { type: 'boolean', default: false },
-      out: { type: 'string' },
-      merge: { type: 'boolean', default: false },
-      compare: { type: 'string' },
-      'fail-on-slower': { type: 'boolean', default: false },
-      /** How long the trial of sustained load takes. */
-      minutes: { type: 'string', default: '10' },
-      tables: { type: 'boolean', default: false },
-    },
-  })
-  if (values.tables) return writePerformanceTables(repository)
-  const { full, out } = values
-  const before = values.compare === undefined ? undefined : readResults(values.compare)
-  const minutes = Number(values.minutes)
-  if (!(minutes > 0)) throw new Error(`--minutes ${values.minutes}: allowed are numbers above 0`)
+  const asked = parseBenchArguments(process.argv.slice(2), names)
+  const { full, out, minutes } = asked
+  if (asked.tables) {
+    const file = writePerformanceTables(repository)
+    return writePage(file, readResults(file).runs)
+  }
+  const before = asked.compare === undefined ? undefined : readResults(asked.compare)
   const progress = full ? createProgress({ stream: process.stderr }) : silent
   const options = { full, minutes, progress }
   const runs: SuiteRun[] = []
-  for (const { name, findings } of chosen(positionals, options)) {
+  for (const { name, findings } of chosen(asked.names, options)) {
     process.stdout.write(`\n${name}\n`)
     const found: Finding[] = []
     await findings((finding) => {
@@ -64,19 +56,18 @@ async function main(): Promise<void> {
     runs.push({ suite: name, ...about, findings: found })
     progress.stop()
     // After each, so that what was measured before somebody stops it is not lost.
-    if (out !== undefined) save(out, values.merge, runs)
+    if (out !== undefined) save(out, asked.merge, runs)
   }
-  if (out !== undefined) process.stdout.write(`\n${out}\n`)
+  if (out !== undefined) process.stdout.write(`\n${out}\n${pageBeside(out)}\n`)
   if (before === undefined) return
   const compared = compareRuns(before.runs, runs)
-  process.stdout.write(`\nagainst ${values.compare}\n${comparedLines(compared).join('\n')}\n`)
+  process.stdout.write(`\nagainst ${asked.compare}\n${comparedLines(compared).join('\n')}\n`)
   const isSlower = compared.comparisons.some(({ verdict }) => verdict === 'slower')
-  if (isSlower && values['fail-on-slower']) process.exitCode = 1
+  if (isSlower && asked.failOnSlower) process.exitCode = 1
 }
 
 function chosen(asked: readonly string[], options: TrialOptions): Measurement[] {
   const { full } = options
-  const names = [...suites.map(([name]) => name), ...trials.map(({ name }) => name)]
   // A whole name means that one, and not those that contain it too.
   const isNamed = (name: string): boolean => {
     return asked.some((part) => (names.includes(part) ? part === name : name.includes(part)))
@@ -122,9 +113,19 @@ async function measureBench(bench: Bench, cpuTimeNs: number): Promise<Finding> {
   }
 }
 
+function pageBeside(file: string): string {
+  return `${file.replace(/\.json$/, '')}.html`
+}
+
 function save(file: string, merge: boolean, runs: readonly SuiteRun[]): void {
   const earlier = merge && existsSync(file) ? readResults(file).runs : []
-  writeResults(file, mergeRuns(earlier, runs))
+  const merged = mergeRuns(earlier, runs)
+  writeResults(file, merged)
+  writePage(file, merged)
+}
+
+function writePage(file: string, runs: readonly SuiteRun[]): void {
+  writeFileSync(pageBeside(file), performancePage(runs))
 }
 
 try {

@@ -1,7 +1,7 @@
 /** The README's tables of performance, made from the committed results. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatNumber } from './finding-lines.ts'
+import { formatNumber, machineText } from './finding-lines.ts'
 import {
   type NamedFinding,
   type PerformanceRow,
@@ -27,11 +27,16 @@ export function withPerformanceTables(readme: string, runs: readonly SuiteRun[])
   return `${readme.slice(0, from + begin.length)}\n\n${tables}\n${readme.slice(to)}`
 }
 
-/** @param repository its root */
-export function writePerformanceTables(repository: string): void {
+/**
+ * @param repository its root
+ * @returns the file of results that they are made from
+ */
+export function writePerformanceTables(repository: string): string {
   const file = join(repository, 'README.md')
-  const { runs } = readResults(join(repository, resultsFile))
+  const results = join(repository, resultsFile)
+  const { runs } = readResults(results)
   writeFileSync(file, withPerformanceTables(readFileSync(file, 'utf8'), runs))
+  return results
 }
 
 /** Rows that nothing was measured for are left out, and so is a table without rows. */
@@ -57,9 +62,7 @@ function machineOf(rows: readonly PerformanceRow[], runs: readonly SuiteRun[]): 
   const suites = new Set(rows.map(({ suite }) => suite))
   const machines = runs
     .filter(({ suite }) => suites.has(suite))
-    .map(({ machine: { cpu, cpus, node, fileSystem } }) => {
-      return `${cpus} cores (${cpu}), ${fileSystem.split(' ')[0]}, Node ${node.slice(1)}`
-    })
+    .map(({ machine }) => machineText(machine))
   return machines.length === 0 ? '' : `; ${[...new Set(machines)].join('; ')}`
 }
 
