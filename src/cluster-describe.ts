@@ -10,6 +10,8 @@ export interface ReplicaDescription {
   readonly brokerId: BrokerId
   readonly isRunning: boolean
   readonly isInSync: boolean
+  /** First offset it has or may have; 0 as well where nothing is known of it yet. */
+  readonly logStartOffset: number
   readonly logEndOffset: number
   /** Records behind the leader; 0 for the leader itself. */
   readonly lagRecords: number
@@ -45,6 +47,7 @@ export function describePartition(
       brokerId,
       isRunning: board.state(brokerId) === brokerState.running,
       isInSync: registration.inSyncReplicas.includes(brokerId),
+      logStartOffset: Math.max(0, board.logStartOffset(brokerId, index)),
       logEndOffset: own,
       lagRecords: Math.max(0, logEndOffset - own),
     }

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { Cluster } from '../cluster.ts'
 import type { PartitionIndex } from '../ids.ts'
-import { ProgressBoard } from '../workers/progress-board.ts'
 import { moduleSuffix, workerEntry } from '../workers/worker-entry.ts'
 import type { LabCluster } from './lab-cluster.ts'
 import type { LoadLedgerBuffers } from './load-ledger.ts'
@@ -27,8 +26,7 @@ export async function verifyRun(
   acksAll: boolean,
   onProgress: (done: number) => void = () => {},
 ): Promise<Verification> {
-  const board = new ProgressBoard(lab.cluster.memory.board)
-  const partitions = lab.partitions.map((index) => toVerify(lab.cluster, board, index))
+  const partitions = lab.partitions.map((index) => toVerify(lab.cluster, index))
   const pool = new Piscina({
     filename: fileURLToPath(workerEntry(import.meta.url, `verify${moduleSuffix}`)),
     maxThreads: availableParallelism(),
@@ -53,11 +51,7 @@ export async function verifyRun(
   }
 }
 
-function toVerify(
-  cluster: Cluster,
-  board: ProgressBoard,
-  index: PartitionIndex,
-): PartitionToVerify {
+function toVerify(cluster: Cluster, index: PartitionIndex): PartitionToVerify {
   const { topic, partition, leader, highWatermark, replicas } = cluster.describeIndex(index)
   const ordered = [...replicas].sort(
     (a, b) => Number(b.brokerId === leader) - Number(a.brokerId === leader),
@@ -67,8 +61,7 @@ function toVerify(
     topic,
     partition,
     highWatermark,
-    replicas: ordered.map(({ brokerId, logEndOffset }) => {
-      const logStartOffset = Math.max(0, board.logStartOffset(brokerId, index))
+    replicas: ordered.map(({ brokerId, logStartOffset, logEndOffset }) => {
       return { directory: cluster.brokerDirectory(brokerId), logStartOffset, logEndOffset }
     }),
   }
