@@ -49,6 +49,12 @@ export const limits = {
   /** What one broker thread does in one step before it looks elsewhere. */
   leaderRoundBytesMax: 4 * MiB,
   followerRoundBytesMax: 4 * MiB,
+  /**
+   * Of one call that writes batches. From 2 MiB on Linux backs a file by huge pages; a virtual
+   * machine gives those back to its host as they become free, and fresh ones cost ten times the
+   * write.
+   */
+  writeBytesMax: 1 * MiB,
   /** Producers of partitions that the follower is in sync in again wait for such a step. */
   catchUpReadBytesDefault: 512 * KiB,
 

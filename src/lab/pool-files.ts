@@ -107,12 +107,17 @@ export class PoolFiles {
       invariant(written === batchBytes, 'a batch is written whole')
       return written
     }
-    const run: Uint8Array[] = []
+    const runMax = Math.max(1, Math.floor(limits.writeBytesMax / batchBytes))
+    let run: Uint8Array[] = []
+    let written = 0
     for (let batch = first; batch < end; batch += partitions) {
       run.push(this.#batches[batch % poolBatches])
+      if (run.length < runMax && batch + partitions < end) continue
+      const bytes = writevSync(file, run, position + written)
+      invariant(bytes === run.length * batchBytes, 'batches are written whole')
+      written += bytes
+      run = []
     }
-    const written = writevSync(file, run, position)
-    invariant(written === run.length * batchBytes, 'batches are written whole')
     return written
   }
 

@@ -1,12 +1,15 @@
 /**
- * Writes batches that lie scattered in memory to one place of a file, with as few calls as can be.
+ * Writes batches that lie scattered in memory to one place of a file, with as few calls as
+ * `limits.writeBytesMax` allows.
  */
+import { limits } from '../limits.ts'
 import { sizeInBytesAt } from './batch-header.ts'
 import type { BatchRun } from './batch-memory.ts'
 import { type FileSystem, writevViewsMax } from './file-system.ts'
 
 /** Of one write of the thread. Made anew after each: to empty it would cost more. */
 let views: Uint8Array[] = []
+let viewsBytes = 0
 
 /**
  * Writes batches `first` (inclusive) to `end` (exclusive) of the run at `filePosition`. Neighbours
@@ -33,14 +36,20 @@ export function writeBatches(
       stop += sizeInBytesAt(memory, stop)
       at += 1
     }
-    if (at === end && views.length === 0) {
-      writeWhole(fs, fd, memory.bytes, start, stop - start, target)
-      return
+    const length = stop - start
+    if (viewsBytes > 0 && viewsBytes + length > limits.writeBytesMax) {
+      target += writeViews(fs, fd, target)
+    }
+    if (viewsBytes === 0 && (at === end || length >= limits.writeBytesMax)) {
+      writeWhole(fs, fd, memory.bytes, start, length, target)
+      target += length
+      continue
     }
     views.push(memory.bytes.subarray(start, stop))
+    viewsBytes += length
     if (views.length === writevViewsMax) target += writeViews(fs, fd, target)
   }
-  if (views.length > 0) writeViews(fs, fd, target)
+  if (viewsBytes > 0) writeViews(fs, fd, target)
 }
 
 /** Writes all of a range; a short write is continued, and only a write of nothing is an error. */
@@ -54,7 +63,8 @@ export function writeWhole(
 ): void {
   let done = 0
   while (done < length) {
-    const written = fs.write(fd, bytes, position + done, length - done, filePosition + done)
+    const piece = Math.min(length - done, limits.writeBytesMax)
+    const written = fs.write(fd, bytes, position + done, piece, filePosition + done)
     if (written <= 0) throw new Error(`wrote nothing of ${length - done} bytes`)
     done += written
   }
@@ -62,13 +72,13 @@ export function writeWhole(
 
 function writeViews(fs: FileSystem, fd: number, filePosition: number): number {
   try {
-    let total = 0
-    for (const view of views) total += view.length
+    const total = viewsBytes
     const written = fs.writev(fd, views, filePosition)
     if (written < total) finishViews(fs, fd, filePosition, written)
     return total
   } finally {
     views = []
+    viewsBytes = 0
   }
 }
 
