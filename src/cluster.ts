@@ -19,12 +19,7 @@ import { ClusterAdmin } from './cluster-admin.ts'
 import { closeParts } from './cluster-closing.ts'
 import { deleteRecords, deleteRecordsTimeoutDefaultMs } from './cluster-delete-records.ts'
 import { describePartition, type PartitionDescription } from './cluster-describe.ts'
-import {
-  asError,
-  type ClusterEvent,
-  type ClusterEventListener,
-  eventsOf,
-} from './cluster-events.ts'
+import type { ClusterEvent, ClusterEventListener } from './cluster-events.ts'
 import { ClusterFaults } from './cluster-faults.ts'
 import { InvariantWatch } from './cluster-invariants.ts'
 import { lockCluster } from './cluster-lock.ts'
@@ -38,6 +33,7 @@ import {
 } from './cluster-options.ts'
 import { replicasOf } from './cluster-placement.ts'
 import { type ReadinessParts, readiness, service } from './cluster-readiness.ts'
+import { launchController, openBroker, type StartingParts } from './cluster-starting.ts'
 import { waitUntil } from './cluster-waiting.ts'
 import { type ClusterConfig, clusterConfig, topicConfigEntries } from './config.ts'
 import { TidemarkError } from './errors.ts'
@@ -45,9 +41,9 @@ import { type BrokerId, brokerId, type PartitionIndex } from './ids.ts'
 import type { LogDirectory } from './log/log-directory.ts'
 import type { LogRecord } from './log/record.ts'
 import type { PartitionRegistration } from './replication/registration.ts'
-import { BrokerHost } from './workers/broker-host.ts'
+import type { BrokerHost } from './workers/broker-host.ts'
 import { allocateClusterMemory, type ClusterMemory, clientSlot } from './workers/cluster-memory.ts'
-import { ControllerHost } from './workers/controller-host.ts'
+import type { ControllerHost } from './workers/controller-host.ts'
 import { ProgressBoard } from './workers/progress-board.ts'
 import { RingProducer } from './workers/ring-producer.ts'
 import { TaskPool } from './workers/task-pool.ts'
@@ -302,45 +298,27 @@ export class Cluster {
   }
 
   async #start(brokers: number): Promise<void> {
-    const directoryOf = (_: unknown, at: number) => this.brokerDirectory(brokerId(at + 1))
-    const directories = Array.from({ length: brokers }, directoryOf)
-    this.#controller = await ControllerHost.start({
-      memory: this.memory,
-      directory: path.join(this.directory, 'controller'),
-      clusterId: this.clusterId,
-      config: this.config,
-      onReplaced: () => {
-        this.#client.reconnect(this.#controller.connect(0).port)
-        for (const host of this.#brokers) host.reconnectController()
-      },
-      onEvent: (event) => this.#emit({ type: 'controller', event }),
-      onFailed: (error) =>
-        this.#emit({ type: 'failed', brokerId: 0, cause: 'error', error: asError(error) }),
+    const parts: StartingParts = {
+      ...{ memory: this.memory, config: this.config, clusterId: this.clusterId },
+      ...{ directory: this.directory, tasks: this.#tasks, emit: (event) => this.#emit(event) },
+    }
+    // Its thread starts while directories are locked and the others' threads are made.
+    this.#controller = launchController(parts, () => {
+      this.#client.reconnect(this.#controller.connect(0).port)
+      for (const host of this.#brokers) host.reconnectController()
     })
     const { port } = this.#controller.connect(0)
     this.#client = new ControllerClient(port, () => this.#controller.wake())
     const served = (topic: string, from: number) => this.#untilServed(topic, from)
     this.admin = new ClusterAdmin(this.#client, () => this.brokerIds, served)
+    const directoryOf = (_: unknown, at: number) => this.brokerDirectory(brokerId(at + 1))
+    const directories = Array.from({ length: brokers }, directoryOf)
     for (const at of directories.keys()) {
-      const host = BrokerHost.open({
-        brokerId: brokerId(at + 1),
-        clusterId: this.clusterId,
-        memory: this.memory,
-        config: this.config,
-        directories,
-        controller: this.#controller,
-        tasks: this.#tasks,
-        onNews: (id, news) => {
-          for (const event of eventsOf(id, news)) this.#emit(event)
-        },
-        onFailed: (id, cause, error) =>
-          this.#emit({ type: 'failed', brokerId: id, cause, error: asError(error) }),
-        onRecovery: (id, progress) => this.#emit({ type: 'recovery', brokerId: id, ...progress }),
-      })
-      this.#brokers.push(host)
+      this.#brokers.push(openBroker(parts, this.#controller, directories, at))
     }
     await Promise.all(this.#brokers.map((host) => host.recover()))
     for (const host of this.#brokers) await host.start()
+    await this.#controller.started
     await this.#until(readiness(this.#readiness, this.brokerIds))
   }
 

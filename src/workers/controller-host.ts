@@ -30,6 +30,8 @@ const shortLifeMs = 10_000
 const shortLivesMax = 5
 
 export class ControllerHost {
+  /** Resolves when the first thread has replayed the metadata log. */
+  readonly started: Promise<void>
   readonly #options: ControllerHostOptions
   readonly #board: ProgressBoard
   #worker!: Worker
@@ -47,13 +49,14 @@ export class ControllerHost {
   private constructor(options: ControllerHostOptions) {
     this.#options = options
     this.#board = new ProgressBoard(options.memory.board)
+    this.started = this.#launch()
+    // Whoever awaits it hears of a failure, whenever that is.
+    this.started.catch(() => {})
   }
 
-  /** Resolves when the metadata log has been replayed. */
-  static async start(options: ControllerHostOptions): Promise<ControllerHost> {
-    const host = new ControllerHost(options)
-    await host.#launch()
-    return host
+  /** Makes the thread and doesn't wait for it: what it is told meanwhile it takes when it runs. */
+  static launch(options: ControllerHostOptions): ControllerHost {
+    return new ControllerHost(options)
   }
 
   /** @param broker 0: a client @returns the other end of the connection, and its number */
