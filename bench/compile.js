@@ -6,17 +6,19 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle } from '../scripts/bundle.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const compiled = join(here, '..', '.cache', 'bench')
 
 /** @returns where the compiled `bench` folder is; ends this process where it cannot be compiled */
-export function compileBenches() {
+export async function compileBenches() {
   const compiler = fileURLToPath(import.meta.resolve('typescript/package.json'))
   rmSync(compiled, { recursive: true, force: true })
   runNode([join(compiler, '..', 'bin', 'tsc'), '-p', join(here, 'tsconfig.json')])
   // The command line, which a trial starts, looks for it beside its own folders.
   copyFileSync(join(here, '..', 'package.json'), join(compiled, 'package.json'))
+  await bundle(join(compiled, 'src'))
   return join(compiled, 'bench')
 }
 

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileBenches, runNode } from './compile.js'
 
-const compiled = compileBenches()
+const compiled = await compileBenches()
 const args = process.argv.slice(2)
 const named = args.some((argument) => argument === '--out' || argument.startsWith('--out='))
 const latest = fileURLToPath(new URL('results/latest.json', import.meta.url))

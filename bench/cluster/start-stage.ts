@@ -5,7 +5,7 @@
  * Says `first` when the first record is acknowledged, then the warm rounds' times as JSON. Without
  * the topic it makes it and ends.
  */
-import { Cluster } from '../../src/cluster.ts'
+import { Cluster } from '../../src/index.ts'
 import { expectEqual } from '../bench.ts'
 
 const topic = 'start'

@@ -61,7 +61,7 @@ if (obstacle !== undefined) {
   process.stderr.write(`throughput: ${obstacle}\n`)
   process.exit(2)
 }
-const compiled = compileBenches()
+const compiled = await compileBenches()
 const load = (file) => import(pathToFileURL(join(compiled, file)).href)
 const { throughputCases } = await load('cluster/throughput.trial.js')
 const { findingOf, ratioOf } = await load('trial.js')

@@ -40,9 +40,9 @@ ${trusted(style)}</style></head>
 <button type="button" id="theme" aria-label="Switch between light and dark">◐</button></header>
 <main id="main">${body}</main>
 <footer>${footer}</footer></div>
-<script type="application/json" id="run-data">${jsonForScript(data)}</script>
-<script>${trusted(inlined('uPlot.iife.min.js'))}</script>
-<script>${trusted(script)}</script></body></html>`
+<script type="application/json" id="run-data">${jsonForScript(data)}<\/script>
+<script>${trusted(inlined('uPlot.iife.min.js'))}<\/script>
+<script>${trusted(script)}<\/script></body></html>`
   return `<!doctype html>\n${page}\n`
 }
 
