@@ -8,6 +8,7 @@ import { isTidemarkError, type TidemarkError } from '../errors.ts'
 import type { BrokerId, PartitionIndex } from '../ids.ts'
 import { BackOff } from './back-off.ts'
 import { cut, type FaultWords } from './fault-words.ts'
+import { FinishGroup } from './finish-group.ts'
 import { LeaderFiles, type LeaderFilesParts } from './leader-files.ts'
 
 /** How often a partition is looked at whose leader is out of reach. */
@@ -55,6 +56,7 @@ export class CatchUp {
   readonly #files: LeaderFiles
   readonly #backOff: BackOff
   readonly #unreachable: BackOff
+  readonly #group: FinishGroup
   #queue: PartitionIndex[] = []
   #journal: CatchUpRead[] = []
   #notes: CatchUpNote[] = []
@@ -66,10 +68,12 @@ export class CatchUp {
     this.#files = new LeaderFiles({ ...parts, readBytes: parts.config['catch.up.read.bytes'] })
     this.#backOff = new BackOff(partitionsMax, parts.config['replica.fetch.backoff.ms'])
     this.#unreachable = new BackOff(partitionsMax, unreachableLookMs)
+    this.#group = new FinishGroup(partitionsMax)
   }
 
   get hasWork(): boolean {
-    return this.#queue.length > 0 || this.#parts.followed.behind.length > 0
+    if (this.#queue.length > 0 || !this.#group.isEmpty) return true
+    return this.#parts.followed.behind.length > 0
   }
 
   /** When a partition that waits is due; infinite: none does. */
@@ -103,7 +107,7 @@ export class CatchUp {
    * @returns bytes appended; 0: nothing to do at present
    */
   step(nowMs: number, isLimited: boolean, report: (partition: PartitionIndex) => void): number {
-    const partition = this.#next()
+    const partition = this.#next(nowMs)
     if (partition === undefined || (isLimited && !this.#preferInSync(nowMs))) return 0
     return this.#readLast(nowMs, report)
   }
@@ -124,6 +128,7 @@ export class CatchUp {
   /** Forgets where the files of a partition were, and what failed; its leader changes. */
   forget(partition: PartitionIndex): void {
     this.#files.forget(partition)
+    this.#group.forget(partition)
     this.#backOff.forget(partition)
     this.#unreachable.forget(partition)
   }
@@ -143,16 +148,29 @@ export class CatchUp {
     return !isWaiting && this.#isBehind(partition)
   }
 
-  #next(): PartitionIndex | undefined {
+  #next(nowMs: number): PartitionIndex | undefined {
+    if (this.#group.isDue(nowMs)) this.#queue.push(...this.#group.take())
+    const partition = this.#readable()
+    if (partition !== undefined) return partition
+    if (this.#parts.followed.behind.length > 0) this.#plan()
+    if (this.#queue.length === 0) this.#queue = this.#group.take()
+    return this.#readable()
+  }
+
+  /** The queue's end, without what needs no reading any more. */
+  #readable(): PartitionIndex | undefined {
     while (this.#queue.length > 0) {
       const partition = this.#queue[this.#queue.length - 1]!
       if (this.#isReadable(partition)) return partition
       this.#queue.pop()
-      this.#files.forget(partition)
+      this.#leave(partition)
     }
-    if (this.#parts.followed.behind.length === 0) return undefined
-    this.#plan()
-    return this.#queue.at(-1)
+    return undefined
+  }
+
+  #leave(partition: PartitionIndex): void {
+    this.#group.forget(partition)
+    this.#files.forget(partition)
   }
 
   /** Brings a partition that is behind and in sync to the queue's end. False: there is none. */
@@ -172,7 +190,9 @@ export class CatchUp {
   /** Order of the pass: the queue is worked from its end. */
   #plan(): void {
     const { followed, store, config } = this.#parts
-    const pass = followed.takeBehind().filter((partition) => this.#isReadable(partition))
+    const pass = followed.takeBehind().filter((partition) => {
+      return this.#isReadable(partition) && !this.#group.isWaiting(partition)
+    })
     if (config['catch.up.policy'] === 'smallest-lag-first') {
       const lag = (partition: PartitionIndex) =>
         followed.ringEndOffset[partition]! - store.log(partition).logEndOffset
@@ -185,11 +205,13 @@ export class CatchUp {
   #requeue(partition: PartitionIndex, bytes: number): void {
     const isBehind = this.#isReadable(partition)
     // Smallest lag first stays with a partition until it is done; round robin takes one chunk each.
-    if (isBehind && bytes > 0 && this.#parts.config['catch.up.policy'] === 'smallest-lag-first')
-      return
+    const { 'catch.up.policy': policy } = this.#parts.config
+    const isWaiting = this.#group.isWaiting(partition)
+    if (isBehind && bytes > 0 && !isWaiting && policy === 'smallest-lag-first') return
     this.#queue.pop()
+    if (isWaiting) return
     if (isBehind) this.#parts.followed.markBehind(partition)
-    else this.#files.forget(partition)
+    else this.#leave(partition)
   }
 
   #readOnce(partition: PartitionIndex, nowMs: number): number {
@@ -205,14 +227,22 @@ export class CatchUp {
       if (!this.#read(partition, leader, nowMs)) return 0
       // It may have ended meanwhile.
       if (!this.#isLeading(partition, leader)) return 0
-      return this.#files.append(partition, leader)
+      const waits = this.#waitsForOthers(partition)
+      if (waits) this.#group.add(partition, nowMs)
+      return this.#files.append(partition, leader, waits)
     } catch (error) {
       if (!isTidemarkError(error)) throw error
-      this.#files.forget(partition)
+      this.#leave(partition)
       followed.fail(partition)
       store.noteFailure(partition, error)
       return 0
     }
+  }
+
+  /** Not a member: producers wait for those. */
+  #waitsForOthers(partition: PartitionIndex): boolean {
+    if (!this.#files.canLeaveLast || !this.#group.isOpenTo(partition)) return false
+    return !this.#parts.isInSync(partition)
   }
 
   /**

@@ -17,6 +17,7 @@ import {
 } from '../log/batch-header.ts'
 import { type BatchMemory, type BatchRun, batchMemory } from '../log/batch-memory.ts'
 import type { OpenFiles } from '../log/open-files.ts'
+import type { SegmentPosition } from '../log/read-plan.ts'
 import { SegmentReader } from '../log/segment-reader.ts'
 import type { BrokerTally } from './broker-tally.ts'
 import type { FollowedPartitions } from './followed-partitions.ts'
@@ -26,6 +27,8 @@ import type { ProgressBoard } from './progress-board.ts'
 
 const batchesPerReadMax = 16_384
 const readersOpenMax = 256
+/** A read of less than this share of the memory is no reason to come again. */
+const smallReadShare = 1 / 8
 
 export interface LeaderFilesParts {
   readonly board: ProgressBoard
@@ -39,11 +42,20 @@ export interface LeaderFilesParts {
   readonly readBytes: number
 }
 
+interface LeaderLog {
+  readonly reader: SegmentReader
+  /** Where what comes next lies; undefined: not known. */
+  next: SegmentPosition | undefined
+}
+
 export class LeaderFiles {
   readonly #parts: LeaderFilesParts
   #memory: BatchMemory
   #run: BatchRun
-  readonly #readers = new Map<PartitionIndex, SegmentReader>()
+  readonly #logs = new Map<PartitionIndex, LeaderLog>()
+  /** Of the last read. */
+  #readBytes = 0
+  #endOffset = 0
 
   constructor(parts: LeaderFilesParts) {
     this.#parts = parts
@@ -65,39 +77,56 @@ export class LeaderFiles {
     // Noted before the read: bytes at or above it may be half written.
     const endOffset = board.logEndOffset(leader, partition)
     if (endOffset <= log.logEndOffset) return 0
-    const reader = this.#reader(partition, leader)
+    const source = this.#log(partition, leader)
     const memory = this.#memory
-    const { length } = memory.bytes
     // Leader and follower roll at the same batches: the own end is a good guess at the place in
     // its file.
-    const bytes =
-      reader.place === undefined
-        ? reader.readFrom(log.logEndOffset, log.endPosition, endOffset, length, memory, 0)
-        : reader.read(log.logEndOffset, endOffset, length, memory, 0)
+    const place = source.next ?? log.endPosition
+    source.next = undefined
+    const { length } = memory.bytes
+    const { reader } = source
+    const bytes = reader.readFrom(log.logEndOffset, place, endOffset, length, memory, 0)
+    this.#readBytes = bytes
+    this.#endOffset = endOffset
     tally.add('diskReads', 1)
     tally.add('diskReadBytes', bytes)
     this.#check(partition, bytes)
     return bytes
   }
 
+  /** Whether the last read came to the leader's end and brought enough without its last batch. */
+  get canLeaveLast(): boolean {
+    const { count, positions } = this.#run
+    if (count < 2 || this.#readBytes < this.#memory.bytes.length * smallReadShare) return false
+    return nextOffsetAt(this.#memory, positions[count - 1]!) === this.#endOffset
+  }
+
   /**
-   * Appends what `read` has brought.
+   * Appends what `read` has brought, all of it or all but the last batch.
    *
    * @returns bytes appended
    * @throws {TidemarkError} what `PartitionLog.appendReplicated` throws
    */
-  append(partition: PartitionIndex, leader: BrokerId): number {
+  append(partition: PartitionIndex, leader: BrokerId, leavesLast: boolean): number {
     const { store, offsets, tally } = this.#parts
+    if (leavesLast) this.#run.count -= 1
     this.#beginWithin(partition)
     // What the leader has compacted is missing from its files.
     store.appendReplicated(partition, this.#run, 'allowed')
     offsets.follow(partition, leader)
-    let appended = 0
-    for (let at = 0; at < this.#run.count; at++) {
-      appended += sizeInBytesAt(this.#memory, this.#run.positions[at]!)
-    }
+    const last = this.#run.positions[this.#run.count - 1]!
+    const appended = last + sizeInBytesAt(this.#memory, last)
+    this.#noteNext(partition, appended)
     tally.add('copiedBytes', appended)
     return appended
+  }
+
+  #noteNext(partition: PartitionIndex, appended: number): void {
+    const source = this.#logs.get(partition)
+    const place = source?.reader.place
+    if (source === undefined || place === undefined) return
+    const position = place.position - (this.#readBytes - appended)
+    source.next = { segmentBase: place.segmentBase, position }
   }
 
   /**
@@ -126,13 +155,13 @@ export class LeaderFiles {
 
   /** Forgets where the files of a partition were; called when its leader changes. */
   forget(partition: PartitionIndex): void {
-    this.#readers.get(partition)?.close()
-    this.#readers.delete(partition)
+    this.#logs.get(partition)?.reader.close()
+    this.#logs.delete(partition)
   }
 
   close(): void {
-    for (const reader of this.#readers.values()) reader.close()
-    this.#readers.clear()
+    for (const { reader } of this.#logs.values()) reader.close()
+    this.#logs.clear()
   }
 
   /**
@@ -172,19 +201,20 @@ export class LeaderFiles {
     store.truncateFullyAndStartAt(partition, baseOffset)
   }
 
-  #reader(partition: PartitionIndex, leader: BrokerId): SegmentReader {
-    let reader = this.#readers.get(partition)
-    if (reader !== undefined) return reader
-    if (this.#readers.size >= readersOpenMax) {
-      for (const [oldest] of this.#readers) {
+  #log(partition: PartitionIndex, leader: BrokerId): LeaderLog {
+    let source = this.#logs.get(partition)
+    if (source !== undefined) return source
+    if (this.#logs.size >= readersOpenMax) {
+      for (const [oldest] of this.#logs) {
         this.forget(oldest)
         break
       }
     }
     const { topic, partition: number } = this.#parts.store.stored(partition)
     const directory = path.join(this.#parts.brokerDirectory(leader), partitionName(topic, number))
-    reader = SegmentReader.open(directory, { files: this.#parts.files })
-    this.#readers.set(partition, reader)
-    return reader
+    const reader = SegmentReader.open(directory, { files: this.#parts.files })
+    source = { reader, next: undefined }
+    this.#logs.set(partition, source)
+    return source
   }
 }
