@@ -4,10 +4,10 @@
  * lower case, `PerSec` meters as `_total`, for `rate()`), and ours under `tidemark_`. Everything is
  * read when it is scraped: words of shared memory, the metadata image, and the leaders' lag tables.
  */
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { ClusterEvent } from './cluster-events.ts'
 import { ClusterLags } from './cluster-lags.ts'
-import { counter, gauge } from './cluster-metric-series.ts'
+import { counter, gauge, newRegistry } from './cluster-metric-series.ts'
 import { ClusterTallies } from './cluster-tallies.ts'
 import { TidemarkError } from './errors.ts'
 import { type BrokerId, brokerId } from './ids.ts'
@@ -125,7 +125,7 @@ export class ClusterMetrics {
       const detail = `replicaLags = ${replicaLags}: allowed are 0 to ${lagRowsMax}`
       throw new TidemarkError('INVALID_ARGUMENT', detail)
     }
-    const registry = new Registry()
+    const registry = newRegistry()
     addBrokers(registry, this.#source)
     addController(registry, this.#source)
     addChanges(registry, this.#source)

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import type { TimestampOffset } from '../log/timestamp-lookup.ts'
 import type { CleaningOutcome, CleaningTask } from './cleaning-task.ts'
 import { measureLogs, planTasks, type RecoveryProgress } from './recovery-plan.ts'
@@ -15,7 +15,7 @@ import { moduleSuffix, workerEntry } from './worker-entry.ts'
 const progressMs = 100
 
 export class TaskPool {
-  #pool: Piscina | undefined
+  #pool: Promise<Piscina> | undefined
   #cleaning: Promise<unknown> = Promise.resolve()
 
   /**
@@ -40,7 +40,9 @@ export class TaskPool {
     const timer = setInterval(tell, progressMs)
     try {
       const run = async (task: RecoveryTask): Promise<RecoveryTaskResult[]> => {
-        const result: RecoveryTaskResult[] = await this.#ensure().run(task, { name: 'recoverSome' })
+        const result: RecoveryTaskResult[] = await (await this.#ensure()).run(task, {
+          name: 'recoverSome',
+        })
         done += result.length
         tell()
         return result
@@ -61,14 +63,14 @@ export class TaskPool {
    */
   async findOffset(task: TimestampTask): Promise<TimestampOffset | undefined> {
     const filename = entryOf(`timestamp-task${moduleSuffix}`)
-    return await this.#ensure().run(task, { filename, name: 'findOffset' })
+    return await (await this.#ensure()).run(task, { filename, name: 'findOffset' })
   }
 
   /** Compacts a log. Of all that are asked for at a time one is done at a time. */
   clean(task: CleaningTask): Promise<CleaningOutcome> {
     const filename = entryOf(`cleaning-task${moduleSuffix}`)
-    const run = (): Promise<CleaningOutcome> =>
-      this.#ensure().run(task, { filename, name: 'cleanLog' })
+    const run = async (): Promise<CleaningOutcome> =>
+      await (await this.#ensure()).run(task, { filename, name: 'cleanLog' })
     const mine = this.#cleaning.then(run, run)
     this.#cleaning = mine
     return mine
@@ -77,18 +79,24 @@ export class TaskPool {
   async close(): Promise<void> {
     const pool = this.#pool
     this.#pool = undefined
-    await pool?.destroy()
+    await (await pool)?.destroy()
   }
 
-  #ensure(): Piscina {
-    this.#pool ??= new Piscina({
-      filename: entryOf(`recovery-task${moduleSuffix}`),
-      minThreads: 0,
-      maxThreads: availableParallelism(),
-      idleTimeout: 1_000,
-    })
+  #ensure(): Promise<Piscina> {
+    this.#pool ??= newPool()
     return this.#pool
   }
+}
+
+/** Its package, too, is loaded only when there is something to do. */
+async function newPool(): Promise<Piscina> {
+  const { Piscina } = await import('piscina')
+  return new Piscina({
+    filename: entryOf(`recovery-task${moduleSuffix}`),
+    minThreads: 0,
+    maxThreads: availableParallelism(),
+    idleTimeout: 1_000,
+  })
 }
 
 function entryOf(name: string): string {
