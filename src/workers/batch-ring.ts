@@ -288,7 +288,8 @@ export class BatchRing {
       const index = at & this.#mask
       const units = Math.abs(this.#states[index]!)
       invariant(units > 0, 'reclaim walks committed frames')
-      Atomics.store(this.#states, index, 0)
+      // Nobody looks before the limit says that the space is free.
+      this.#states[index] = 0
       at = (at + units) | 0
     }
     Atomics.store(this.#control, limitWord, position)

@@ -15,7 +15,7 @@ import type { BrokerTally } from './broker-tally.ts'
 import { ringDoorbell } from './doorbell.ts'
 import { cut, type FaultWords } from './fault-words.ts'
 import { type ProgressBoard, readerState } from './progress-board.ts'
-import { loadShared } from './shared-words.ts'
+import { loadSettled } from './shared-words.ts'
 
 /** Reads of one poll's words before the leader gives up until its next step. */
 const snapshotTriesMax = 4
@@ -59,12 +59,24 @@ export class RingFollowers {
   readonly #furthest: Float64Array
   readonly #furthestPoll: Int32Array
   #poll = 0
+  /** Partitions whose frames were passed in one poll, each once, and the furthest of those ends. */
+  readonly #passed: Int32Array
+  #passedCount = 0
+  readonly #passedPoll: Int32Array
+  readonly #passedEndOffset: Float64Array
+  /** What the follower's own word said when the first of them was met. */
+  readonly #reachedEndOffset: Float64Array
 
   constructor(parts: RingFollowersParts) {
     this.#parts = parts
     this.#reporter = parts.brokerId
-    this.#furthest = new Float64Array(parts.board.shape.partitionsMax)
-    this.#furthestPoll = new Int32Array(parts.board.shape.partitionsMax)
+    const { partitionsMax } = parts.board.shape
+    this.#furthest = new Float64Array(partitionsMax)
+    this.#furthestPoll = new Int32Array(partitionsMax)
+    this.#passed = new Int32Array(partitionsMax)
+    this.#passedPoll = new Int32Array(partitionsMax)
+    this.#passedEndOffset = new Float64Array(partitionsMax)
+    this.#reachedEndOffset = new Float64Array(partitionsMax)
     this.#followers = []
     for (let id = 1; id <= parts.board.shape.brokers; id++) {
       if (id === parts.brokerId) continue
@@ -144,36 +156,51 @@ export class RingFollowers {
     return state === readerState.idle || state === readerState.reading
   }
 
-  /** Counts the frames between the follower's last cursor and its new one; O(1) each. */
+  /**
+   * Counts the frames between the follower's last cursor and its new one; O(1) each. A poll has one
+   * offset a partition, that of the last frame, however many passed.
+   */
   #walk(follower: FollowerView, cursor: number, isCurrent: boolean): number {
-    const { ring, board } = this.#parts
+    const { ring } = this.#parts
     const { headers } = ring
     let position = follower.walked
     let frames = 0
+    this.#passedCount = 0
     while (unitsBetween(position, cursor) > 0) {
       const units = ring.stateAt(position)
       const header = ring.headerIndex(position)
       if (units > 0 && isCurrent && headers[header + frame.status] === frameAccepted) {
-        const partition = headers[header + frame.partition]! as PartitionIndex
-        const endOffset = loadShared(headers, header + frame.endOffset)
-        // The cursor passed the frame; only the follower's own word says that the batch is in its
-        // log.
-        if (board.logEndOffset(follower.id, partition) >= endOffset) {
-          this.#fetchedInEpoch(partition, endOffset, headers[header + frame.leaderEpoch]!)
-        }
+        this.#pass(follower.id, header)
       }
       position = (position + Math.abs(units)) | 0
       frames++
     }
     follower.walked = position
+    for (let at = 0; at < this.#passedCount; at++) {
+      const partition = this.#passed[at]! as PartitionIndex
+      const endOffset = this.#passedEndOffset[partition]!
+      if (endOffset >= 0) this.#fetched(partition, endOffset)
+    }
     return frames
   }
 
-  #fetchedInEpoch(partition: PartitionIndex, endOffset: number, epoch: number): void {
-    const { leaders } = this.#parts
-    if (leaders.isLeader(partition) && leaders.leaderEpoch(partition) === epoch) {
-      this.#fetched(partition, endOffset)
+  /**
+   * The cursor passed the frame; only the follower's own word says that the batch is in its log.
+   */
+  #pass(follower: BrokerId, header: number): void {
+    const { ring, board, leaders } = this.#parts
+    const { headers } = ring
+    const partition = headers[header + frame.partition]! as PartitionIndex
+    if (this.#passedPoll[partition] !== this.#poll) {
+      this.#passedPoll[partition] = this.#poll
+      this.#passed[this.#passedCount++] = partition
+      this.#passedEndOffset[partition] = -1
+      this.#reachedEndOffset[partition] = board.logEndOffset(follower, partition)
     }
+    const endOffset = loadSettled(headers, header + frame.endOffset)
+    if (endOffset > this.#reachedEndOffset[partition]!) return
+    if (headers[header + frame.leaderEpoch] !== leaders.leaderEpoch(partition)) return
+    this.#passedEndOffset[partition] = endOffset
   }
 
   #fetched(partition: PartitionIndex, logEndOffset: number): void {

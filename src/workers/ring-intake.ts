@@ -28,7 +28,7 @@ import { FrameGroups, framesPerRoundMax } from './frame-groups.ts'
 import { FrameOutcomes } from './frame-outcomes.ts'
 import type { PartitionStore } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
-import { storeShared } from './shared-words.ts'
+import { storeSettled } from './shared-words.ts'
 
 const notLeader = errorNumber('NOT_LEADER_OR_FOLLOWER')
 const unknownPartition = errorNumber('UNKNOWN_TOPIC_OR_PARTITION')
@@ -188,8 +188,8 @@ export class RingIntake {
     const endOffset = nextOffsetAt(ring.memory, at)
     headers[header + frame.status] = frameAccepted
     headers[header + frame.leaderEpoch] = epoch
-    storeShared(headers, header + frame.baseOffset, baseOffset)
-    storeShared(headers, header + frame.endOffset, endOffset)
+    storeSettled(headers, header + frame.baseOffset, baseOffset)
+    storeSettled(headers, header + frame.endOffset, endOffset)
     tally.add('appendedBytes', headers[header + frame.batchBytes]!)
     tally.add('appendedBatches', 1)
     tally.add('appendedRecords', recordCountAt(ring.memory, at))

@@ -18,7 +18,7 @@ import { FrameGroups } from './frame-groups.ts'
 import type { LeaderOffsets } from './leader-offsets.ts'
 import type { PartitionStore } from './partition-store.ts'
 import { type ProgressBoard, readerState } from './progress-board.ts'
-import { loadShared } from './shared-words.ts'
+import { loadSettled } from './shared-words.ts'
 
 export interface RingPollParts {
   readonly brokerId: BrokerId
@@ -183,8 +183,9 @@ export class RingPoll {
     const expected = this.#groups.has(partition)
       ? this.#expected[partition]!
       : store.log(partition).logEndOffset
-    const baseOffset = loadShared(headers, header + frame.baseOffset)
-    const endOffset = loadShared(headers, header + frame.endOffset)
+    // Published: the leader is done with the header.
+    const baseOffset = loadSettled(headers, header + frame.baseOffset)
+    const endOffset = loadSettled(headers, header + frame.endOffset)
     const isSameEpoch = headers[header + frame.leaderEpoch] === followed.leaderEpoch[partition]
     // Of an older tenure: may have been truncated since; what was not was noted at `begin`.
     // Of a newer one: noted when that begins here.

@@ -62,8 +62,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'cursor-counts-as-written',
     path: 'src/workers/ring-followers.ts',
-    from: 'if (board.logEndOffset(follower.id, partition) >= endOffset) {',
-    to: 'if (endOffset >= 0) {',
+    from: 'if (endOffset > this.#reachedEndOffset[partition]!) return',
+    to: 'if (endOffset < 0) return',
   },
   {
     name: 'reclaim-under-readers',

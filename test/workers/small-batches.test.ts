@@ -39,10 +39,14 @@ describe('a backlog of small batches', () => {
     expect(partitions.map((partition) => cluster.logEndOffset(3, partition))).toEqual([
       1_000, 1_000, 1_000,
     ])
+    const { leaders } = cluster.node(1)
+    const advances = leaders.counters.highWatermarkAdvances
     cluster.step(1)
     expect(partitions.map((partition) => cluster.highWatermark(1, partition))).toEqual([
       1_000, 1_000, 1_000,
     ])
+    // A poll has one offset a partition, however many batches it brings.
+    expect(leaders.counters.highWatermarkAdvances - advances).toBe(3)
     cluster.settle()
     expectSameLogs(cluster)
   })
