@@ -24,7 +24,7 @@ import { restBeforeEnd } from './thread-end.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
 
 /** Steps without a pause after which counters and news go out all the same. */
-const stepsPerNews = 64
+const stepsPerNews = 32
 
 function run(data: BrokerThreadData): void {
   const { config, newsPort, syncPort } = data
