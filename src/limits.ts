@@ -57,6 +57,8 @@ export const limits = {
   writeBytesMax: 1 * MiB,
   /** Producers of partitions that the follower is in sync in again wait for such a step. */
   catchUpReadBytesDefault: 512 * KiB,
+  /** A read of less than this share of that is no reason to come again for the last batch. */
+  catchUpSmallReadShare: 1 / 8,
 
   /** Logs of a broker that have rolled segments on their way to disk at the same time. */
   backgroundFlushesMax: 64,

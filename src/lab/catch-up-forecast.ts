@@ -3,6 +3,8 @@
  * first reads after its return, backlog and arrival rate as they were at that moment. Once made it
  * stays.
  */
+
+import { limits } from '../limits.ts'
 import type { CatchUpRead } from '../workers/catch-up.ts'
 import { fitReadCost } from './fit.ts'
 import type { LoadLedger } from './load-ledger.ts'
@@ -80,6 +82,7 @@ export class CatchUpForecast {
       backlogBytes: this.#backlog.map((bytes) => bytes + missed),
       arrivalBytesPerSec: new Float64Array(this.#backlog.length).fill(perPartition),
       policy,
+      leavesLastBytesMin: limits.catchUpReadBytesDefault * limits.catchUpSmallReadShare,
       setupMsPerRead: fit.setupMsPerRead,
       copyBytesPerSec: fit.copyBytesPerSec,
       pollMsPerRound: fit.pollMsPerRound,

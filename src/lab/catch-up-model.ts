@@ -50,6 +50,11 @@ export interface CatchUpRules {
   readonly readBytesMax: number
   /** Bytes of the ring taken in one round at most. */
   readonly pollBytesMax: number
+  /**
+   * A read from this size on that comes to the end leaves the last batch to another one; infinite:
+   * none does.
+   */
+  readonly leavesLastBytesMin: number
   /** Disk reads are paced to this rate, with no burst; infinite: no throttle. */
   readonly throttleBytesPerSec: number
 }
@@ -180,7 +185,14 @@ class Simulation {
       this.#lagAtChoice[partition] = lagBytes
       return
     }
+    if (bytes >= this.#rules.leavesLastBytesMin) this.#readLast()
     this.#finish(partition, lagBytes)
+  }
+
+  /** One batch more or less: what counts is that it is a read. */
+  #readLast(): void {
+    this.#nowMs += this.#costs.setupMsPerRead + this.#costs.pollMsPerRound
+    this.#reads++
   }
 
   /** What arrived for the partition during its last read lies in the ring. */

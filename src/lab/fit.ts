@@ -112,19 +112,32 @@ function tail({ bytes, ms, atMs }: ReadSamples, start: number): ReadSamples {
   return atMs === undefined ? kept : { ...kept, atMs: rest(atMs) }
 }
 
-/** Undefined where there is no whole round. */
+/**
+ * Reads of one round begin at the same time, as the round does. What the round takes beside them is
+ * theirs in equal parts. Undefined where there is no whole round.
+ */
 function fitPoll(
   { ms, atMs }: ReadSamples,
   fittedMs: Float64Array,
 ): { readonly ms: number; readonly meanFactor: number } | undefined {
-  const rounds = fittedMs.length - 1
-  if (atMs === undefined || rounds < 1) return undefined
-  const beside = Float64Array.from({ length: rounds }, (_, index) =>
-    Math.max(0, atMs[index + 1]! - atMs[index]! - ms[index]!),
-  )
-  const pollMs = median(beside)
-  const realMs = sum(beside) + sum(ms) - ms[rounds]!
-  const expectedMs = rounds * pollMs + sum(fittedMs) - fittedMs[rounds]!
+  if (atMs === undefined) return undefined
+  const besidePerRead: number[] = []
+  let whole = 0
+  for (let first = 0, roundMs = 0, index = 0; index + 1 < ms.length; index++) {
+    roundMs += ms[index]!
+    const nextAtMs = atMs[index + 1]!
+    if (nextAtMs === atMs[index]!) continue
+    const reads = index + 1 - first
+    const besideMs = Math.max(0, nextAtMs - atMs[first]! - roundMs) / reads
+    for (let read = 0; read < reads; read++) besidePerRead.push(besideMs)
+    whole = index + 1
+    first = whole
+    roundMs = 0
+  }
+  if (whole === 0) return undefined
+  const pollMs = median(Float64Array.from(besidePerRead))
+  const realMs = sum(besidePerRead) + sum(Float64Array.from(ms).subarray(0, whole))
+  const expectedMs = whole * pollMs + sum(fittedMs.subarray(0, whole))
   return { ms: pollMs, meanFactor: ratio(realMs, expectedMs) }
 }
 

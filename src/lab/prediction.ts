@@ -37,6 +37,8 @@ export interface CatchUpQuestion {
   readonly ringBytesPerSec?: number
   /** Ring bytes of one round at most; default `limits.followerRoundBytesMax`. */
   readonly pollBytesMax?: number
+  /** As `CatchUpRules` has it; default: all is read at once. */
+  readonly leavesLastBytesMin?: number
   /** Disk reads are paced to it; default: no throttle. */
   readonly throttleBytesPerSec?: number
   /**
@@ -251,6 +253,7 @@ function checked(question: CatchUpQuestion): {
         'readBytesMax',
         question.readBytesMax ?? limits.catchUpReadBytesDefault,
       ),
+      leavesLastBytesMin: positive('leavesLastBytesMin', question.leavesLastBytesMin ?? unlimited),
       pollBytesMax: positive('pollBytesMax', question.pollBytesMax ?? limits.followerRoundBytesMax),
       throttleBytesPerSec: positive(
         'throttleBytesPerSec',

@@ -27,8 +27,6 @@ import type { ProgressBoard } from './progress-board.ts'
 
 const batchesPerReadMax = 16_384
 const readersOpenMax = 256
-/** A read of less than this share of the memory is no reason to come again. */
-const smallReadShare = 1 / 8
 
 export interface LeaderFilesParts {
   readonly board: ProgressBoard
@@ -97,7 +95,8 @@ export class LeaderFiles {
   /** Whether the last read came to the leader's end and brought enough without its last batch. */
   get canLeaveLast(): boolean {
     const { count, positions } = this.#run
-    if (count < 2 || this.#readBytes < this.#memory.bytes.length * smallReadShare) return false
+    const bytesMin = this.#memory.bytes.length * limits.catchUpSmallReadShare
+    if (count < 2 || this.#readBytes < bytesMin) return false
     return nextOffsetAt(this.#memory, positions[count - 1]!) === this.#endOffset
   }
 

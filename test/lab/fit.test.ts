@@ -162,6 +162,23 @@ describe('fitReadCost', () => {
     near(throttled.meanFactor, 1, 1e-9)
   })
 
+  test('of reads that share a round, none counts twice', () => {
+    const given: { bytes: number[]; ms: number[]; atMs: number[] } = { bytes: [], ms: [], atMs: [] }
+    let nowMs = 7
+    for (let round = 0; round < 60; round++) {
+      const reads = 1 + (round % 4)
+      const bytes = Array.from({ length: reads }, (_, read) => (1 + ((round + read) % 5)) * 50_000)
+      const ms = bytes.map((size) => 0.05 + size / 1e6)
+      given.bytes.push(...bytes)
+      given.ms.push(...ms)
+      given.atMs.push(...bytes.map(() => nowMs))
+      nowMs += ms.reduce((total, each) => total + each, 0) + reads * 0.02
+    }
+    const fit = fitReadCost(given)
+    near(fit.pollMsPerRound, 0.02, 1e-6)
+    near(fit.meanFactor, 1, 1e-6)
+  })
+
   test.each([
     [{ bytes: [], ms: [] }, 'read samples 0 sizes and 0 times: as many, at least 1'],
     [{ bytes: [1], ms: [1, 2] }, 'read samples 1 sizes and 2 times: as many, at least 1'],

@@ -33,6 +33,23 @@ function within(actual: number | null, expected: number, share: number): void {
   expect(Math.abs(actual! - expected)).toBeLessThanOrEqual(expected * share)
 }
 
+describe('partitions that leave their last batch to a read of its own', () => {
+  const costs = { setupMsPerRead: 0.1, pollMsPerRound: 0.02, readBytesMax: 400_000 }
+
+  test('take one set-up and one poll more each', () => {
+    const plain = predictCatchUp(many(100, 200_000, 0, costs))
+    const apart = predictCatchUp(many(100, 200_000, 0, { ...costs, leavesLastBytesMin: 200_000 }))
+    expect([plain.reads, apart.reads]).toEqual([100, 200])
+    expect(apart.catchUpMs! - plain.catchUpMs!).toBeCloseTo(100 * 0.12, 6)
+  })
+
+  test('are only those whose last read is large', () => {
+    const plain = predictCatchUp(many(100, 450_000, 0, costs))
+    const small = predictCatchUp(many(100, 450_000, 0, { ...costs, leavesLastBytesMin: 50_001 }))
+    expect([small.reads, small.catchUpMs]).toEqual([plain.reads, plain.catchUpMs])
+  })
+})
+
 describe('a fetching follower, 10 GB behind', () => {
   test.each([
     [MiB, 100, 388, 7.1, 34.7, 12_844, 214e3],

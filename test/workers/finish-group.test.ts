@@ -83,17 +83,17 @@ describe('partitions that several reads bring to the end', () => {
     cluster.converge()
   })
 
-  it('arrive though their leader appends in every step', () => {
-    const cluster = withBacklog(2)
-    for (let step = 0; step < 200; step++) {
+  it('are left once only, though as much again comes in every step', () => {
+    const cluster = withBacklog(1)
+    let steps = 0
+    // Without a controller nobody becomes a member, who would not be held.
+    for (; atEnd(cluster) === 0 && steps < 100; steps++) {
       cluster.clock.advance(1)
       cluster.step(leader)
-      cluster.produce(step % 2, 1, 900)
       cluster.step(follower)
-      cluster.stepController()
-      cluster.step(brokerId(2))
+      produceAll(cluster, 3)
     }
-    expect(isrSizes(cluster)).toEqual([3, 3])
+    expect(steps).toBeLessThan(20)
     cluster.converge()
   })
 })
