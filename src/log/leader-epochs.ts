@@ -58,8 +58,12 @@ export class LeaderEpochs {
   }
 
   /** @throws {TidemarkError} CORRUPT_FILE for a file that isn't what it should be. */
-  static open(directory: string, fs: FileSystem = realFileSystem): LeaderEpochs {
-    const entries = readLeaderEpochs(directory, fs)
+  static open(
+    directory: string,
+    fs: FileSystem = realFileSystem,
+    isThere: boolean = true,
+  ): LeaderEpochs {
+    const entries = isThere ? readLeaderEpochs(directory, fs) : []
     return new LeaderEpochs(path.join(directory, leaderEpochFileName), fs, entries)
   }
 

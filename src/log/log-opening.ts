@@ -16,7 +16,7 @@ import { claimTopicId, writeTopicId } from './partition-metadata.ts'
 import { type LoadedRange, LogProducers } from './producers/log-producers.ts'
 import { DoomedFiles } from './retention/doomed-files.ts'
 import { Segment } from './segment.ts'
-import { dropBelow, findSegments } from './segment-files.ts'
+import { dropBelow, findSegments, tidiedNames } from './segment-files.ts'
 import { SegmentRow } from './segment-row.ts'
 import { storageError } from './storage-error.ts'
 
@@ -30,6 +30,11 @@ export interface LogOptions {
   readonly partition: number
   /** Base64 of 16 bytes, as Kafka writes it. Absent: the directory may be any topic's. */
   readonly topicId?: string
+  /**
+   * What its owner has just read in the directory, which is therefore there: neither is looked at
+   * again. Thousands of logs are opened at once.
+   */
+  readonly foundTopicId?: string | undefined
   readonly config: LogConfig
   readonly clock: Clock
   /** Shared by all logs of a thread; own ones otherwise. */
@@ -79,14 +84,14 @@ export function openLogFiles(options: LogOptions): OpenedLog {
 }
 
 function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
-  const { directory, config, clock, topicId } = options
+  const { directory, config, clock, topicId, foundTopicId } = options
   const durable = config.flush.kind === 'batch'
-  const isNew = !files.fs.isDirectory(directory)
+  const isNew = foundTopicId === undefined && !files.fs.isDirectory(directory)
   // Without `durable` the first flush makes the directory's own entry last.
   if (durable) makeDirectoryDurably(files.fs, directory)
   else if (isNew) files.fs.makeDirectory(directory)
   if (topicId !== undefined && isNew) writeTopicId(files.fs, directory, topicId, durable)
-  else if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable)
+  else if (topicId !== undefined) claimTopicId(files.fs, directory, topicId, durable, foundTopicId)
   const start = options.logStartOffset ?? 0
   if (!options.cleanShutdown) recover(options, files, options.recoveryPoint ?? 0)
   let loaded = isNew ? makeFirstSegment(options, files) : loadSegments(options, files)
@@ -96,11 +101,15 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
     loaded = loadSegments(options, files)
   }
   const { segments, created } = loaded
+  let names = loaded.names
   let { logEndOffset } = loaded
   const doomed = options.doomed ?? new DoomedFiles()
   const row = new SegmentRow({ directory, files, config, clock, segments, doomed })
-  const leaderEpochs = openEpochs(options, files, logEndOffset)
+  const opened = openEpochs(options, files, { names, logEndOffset })
+  const { leaderEpochs } = opened
+  if (opened.isRecovered) names = undefined
   if (logEndOffset < start) {
+    names = undefined
     row.restartAt(start)
     leaderEpochs.clear()
     logEndOffset = start
@@ -113,7 +122,7 @@ function openSegments(options: LogOptions, files: OpenFiles): OpenedLog {
     logStartOffset,
     endOffset: logEndOffset,
     nowMs: clock.nowMs(),
-    ...(isNew ? { names: [] } : {}),
+    ...(names === undefined ? {} : { names }),
   })
   const unstated = options.cleanShutdown ? logEndOffset : 0
   const recoveryPoint = Math.min(options.recoveryPoint ?? unstated, logEndOffset)
@@ -131,6 +140,8 @@ interface LoadedSegments {
   readonly logEndOffset: number
   readonly created: boolean
   readonly whole: boolean
+  /** Of the files in the directory; undefined: it is to be listed again. */
+  readonly names: readonly string[] | undefined
 }
 
 /** In a directory that was just made: thousands of them are, and nothing lies in any. */
@@ -139,28 +150,29 @@ function makeFirstSegment(
   files: OpenFiles,
 ): LoadedSegments {
   const segment = Segment.create(files, directory, baseOffset, clock.nowMs(), true)
-  return { segments: [segment], logEndOffset: baseOffset, created: true, whole: true }
+  return { segments: [segment], logEndOffset: baseOffset, created: true, whole: true, names: [] }
 }
 
 /** Only the last segment is looked into: from its last index entry to its end. */
 function loadSegments(options: LogOptions, files: OpenFiles): LoadedSegments {
   const { directory, config, clock } = options
   const nowMs = clock.nowMs()
-  const segments = findSegments(files, directory, nowMs)
-  dropBelow(segments, options.logStartOffset ?? 0)
+  const found = tidiedNames(files, directory)
+  const segments = findSegments(files, directory, nowMs, found)
+  const names = dropBelow(segments, options.logStartOffset ?? 0) ? undefined : found
   const last = segments.at(-1)
   if (last === undefined) {
     const logEndOffset = options.logStartOffset ?? 0
     const segment = Segment.create(files, directory, logEndOffset, nowMs)
-    return { segments: [segment], logEndOffset, created: true, whole: true }
+    return { segments: [segment], logEndOffset, created: true, whole: true, names }
   }
   const fileBytes = last.sizeBytes
   if (fileBytes === 0) {
-    return { segments, logEndOffset: last.baseOffset, created: false, whole: true }
+    return { segments, logEndOffset: last.baseOffset, created: false, whole: true, names }
   }
   const { nextOffset, scan } = last.load(config)
   const whole = scan.fault === undefined && scan.position === fileBytes
-  return { segments, logEndOffset: nextOffset, created: false, whole }
+  return { segments, logEndOffset: nextOffset, created: false, whole, names }
 }
 
 function recover(options: LogOptions, files: OpenFiles, recoveryPoint: number): void {
@@ -181,14 +193,25 @@ function openProducers(
   return producers
 }
 
+interface OpenedEpochs {
+  readonly leaderEpochs: LeaderEpochs
+  readonly isRecovered: boolean
+}
+
 /** After a clean stop a bad file can only be damage from outside; the batches tell all it told. */
-function openEpochs(options: LogOptions, files: OpenFiles, logEndOffset: number): LeaderEpochs {
+function openEpochs(
+  options: LogOptions,
+  files: OpenFiles,
+  { names, logEndOffset }: Pick<LoadedSegments, 'names' | 'logEndOffset'>,
+): OpenedEpochs {
+  const { directory } = options
+  const isThere = names?.includes(leaderEpochFileName) !== false
   try {
-    return LeaderEpochs.open(options.directory, files.fs)
+    return { leaderEpochs: LeaderEpochs.open(directory, files.fs, isThere), isRecovered: false }
   } catch (cause) {
     if (!isTidemarkError(cause, 'CORRUPT_FILE')) throw cause
-    files.fs.remove(path.join(options.directory, leaderEpochFileName))
+    files.fs.remove(path.join(directory, leaderEpochFileName))
     recover(options, files, logEndOffset)
-    return LeaderEpochs.open(options.directory, files.fs)
+    return { leaderEpochs: LeaderEpochs.open(directory, files.fs), isRecovered: true }
   }
 }

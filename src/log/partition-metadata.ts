@@ -36,6 +36,7 @@ function isTorn(text: string): boolean {
 /**
  * Writes the id where none is yet.
  *
+ * @param found the id in the directory, if the caller has just read it
  * @throws {TidemarkError} INCONSISTENT_TOPIC_ID when the directory is another topic's.
  */
 export function claimTopicId(
@@ -43,8 +44,8 @@ export function claimTopicId(
   directory: string,
   topicId: string,
   durable: boolean,
+  found = readTopicId(fs, directory),
 ): void {
-  const found = readTopicId(fs, directory)
   if (found === topicId) return
   if (found !== undefined) {
     throw new TidemarkError(

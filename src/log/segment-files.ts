@@ -19,22 +19,32 @@ import { scanSegment } from './segment-scan.ts'
 
 /**
  * Removes what an interrupted operation left and indexes without a data file, and returns the
- * segments, ascending.
+ * names of the files that remain.
  *
  * @throws {TidemarkError} CORRUPT_FILE for a segment that would take others' place and isn't whole
  */
-export function findSegments(files: OpenFiles, directory: string, nowMs: number): Segment[] {
+export function tidiedNames(files: OpenFiles, directory: string): string[] {
   const { fs } = files
   let names = fs.list(directory) ?? []
   const endOf = (file: string, baseOffset: number) => endOffsetOfFile(files, file, baseOffset)
   if (completeSwaps(fs, directory, names, endOf)) names = fs.list(directory) ?? []
   if (settleCleaned(fs, directory, names)) names = fs.list(directory) ?? []
-  const bases = segmentBases(names)
-  const present = new Set(bases)
-  for (const name of names) {
-    if (isLeftOver(name, present)) fs.remove(path.join(directory, name))
-  }
-  return segmentsOf(files, directory, bases, nowMs)
+  const present = new Set(segmentBases(names))
+  return names.filter((name) => {
+    if (!isLeftOver(name, present)) return true
+    fs.remove(path.join(directory, name))
+    return false
+  })
+}
+
+/** The segments, ascending. @throws {TidemarkError} as `tidiedNames` */
+export function findSegments(
+  files: OpenFiles,
+  directory: string,
+  nowMs: number,
+  names = tidiedNames(files, directory),
+): Segment[] {
+  return segmentsOf(files, directory, segmentBases(names), nowMs)
 }
 
 /** Segments of somebody else's log, ascending, as they are now; nothing is tidied. */
@@ -57,12 +67,16 @@ function segmentsOf(
 /**
  * Removes the segments that end at or below the log start. Their removal may have been under way,
  * and what a crash left of it in no order.
+ *
+ * @returns whether there were any
  */
-export function dropBelow(segments: Segment[], logStartOffset: number): void {
+export function dropBelow(segments: Segment[], logStartOffset: number): boolean {
+  const { length } = segments
   while (segments.length > 1 && segments[1].baseOffset <= logStartOffset) {
     segments[0].remove()
     segments.shift()
   }
+  return segments.length < length
 }
 
 function isLeftOver(name: string, bases: ReadonlySet<number>): boolean {

@@ -34,6 +34,8 @@ export interface DoomedDirectoriesParts {
 export class DoomedDirectories {
   readonly #parts: DoomedDirectoriesParts
   readonly #waiting: Doomed[] = []
+  /** What the sweep read, by directory's name, for whoever opens the log. */
+  readonly #topicIds = new Map<string, string>()
 
   constructor(parts: DoomedDirectoriesParts) {
     this.#parts = parts
@@ -42,7 +44,15 @@ export class DoomedDirectories {
   /** Takes a partition's directory out of use. @param name as in the broker's directory */
   doom(name: string, delayMs: number): void {
     const dueMs = this.#parts.clock.nowMs() + delayMs
+    this.#topicIds.delete(name)
     this.#waiting.push({ path: this.#rename(name, suffixes.deleted), dueMs })
+  }
+
+  /** Topic's id in a partition's directory, if the sweep has just read it there; given once. */
+  takeTopicId(name: string): string | undefined {
+    const topicId = this.#topicIds.get(name)
+    this.#topicIds.delete(name)
+    return topicId
   }
 
   /** Removes one directory that is due. @returns how many */
@@ -71,10 +81,12 @@ export class DoomedDirectories {
       }
       const parsed = parsePartitionDirectoryName(name)
       if (parsed === undefined || !fs.isDirectory(full)) continue
-      const topicId = this.#writtenId(full) ?? image.topicNamed(parsed.topic)?.topicId
+      const written = this.#writtenId(full)
+      const topicId = written ?? image.topicNamed(parsed.topic)?.topicId
       const registration =
         topicId === undefined ? undefined : image.partitionOf(topicId, parsed.partition)
       if (!isHeldBy(brokerId, registration)) this.#rename(name, suffixes.stray)
+      else if (written !== undefined) this.#topicIds.set(name, written)
     }
   }
 

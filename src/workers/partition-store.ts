@@ -129,9 +129,7 @@ export class PartitionStore {
       partition,
       topicId,
       config: logConfig,
-      clock,
-      fs,
-      files,
+      ...{ clock, fs, files, foundTopicId: this.doomedDirectories.takeTopicId(name) },
       // Whatever was not closed cleanly has been through the task pool's recovery by now.
       cleanShutdown: true,
       recovered: !stored.isClean,

@@ -22,6 +22,37 @@ function countedDisk() {
   return { disk, fs, calls }
 }
 
+describe('a log that ended cleanly', () => {
+  function endedLog() {
+    const counted = countedDisk()
+    const log = openLog({ ...setup, fs: counted.disk })
+    appendBatches(log, 2)
+    log.close()
+    return counted
+  }
+
+  it('lists its directory once, and believes its owner about the topic’s id', () => {
+    const countsOf = (foundTopicId?: string) => {
+      const { fs, calls } = endedLog()
+      const log = openLog({ ...setup, fs, foundTopicId })
+      const { list = 0, isDirectory = 0, readFile = 0 } = calls
+      expect([log.logEndOffset, log.leaderEpochs.latest]).toEqual([4, 0])
+      expect(readAll(log)).toHaveLength(4)
+      return { list, isDirectory, readFile }
+    }
+    const { readFile } = countsOf()
+    expect(countsOf()).toEqual({ list: 1, isDirectory: 1, readFile })
+    expect(countsOf(topicId)).toEqual({ list: 1, isDirectory: 0, readFile: readFile - 1 })
+  })
+
+  it('is another topic’s, whoever has read that', () => {
+    const { fs } = endedLog()
+    const foundTopicId = 'BAAAAAAAAAAAAAAAAAAAAA'
+    const expected = expect.objectContaining({ code: 'INCONSISTENT_TOPIC_ID' })
+    expect(() => openLog({ ...setup, fs, foundTopicId })).toThrow(expected)
+  })
+})
+
 describe('a new log', () => {
   it('takes a directory, its topic’s id and a segment, and looks for nothing in it', () => {
     const { disk, fs, calls } = countedDisk()
@@ -32,8 +63,6 @@ describe('a new log', () => {
       open: 2,
       write: 1,
       close: 2,
-      // For the epochs.
-      readFile: 1,
     })
     expect(disk.list(setup.directory)?.sort()).toEqual([
       '00000000000000000000.log',

@@ -109,6 +109,12 @@ describe('at the start', () => {
     ])
     expect([doomed.step(), doomed.step()]).toEqual([1, 0])
     expect(names()).not.toContain('t-0.0123-delete')
+    // What was read of those that stay needn't be read again, as long as they are the same.
+    expect([doomed.takeTopicId('t-0'), doomed.takeTopicId('t-0')]).toEqual([topicId, undefined])
+    expect([doomed.takeTopicId('t-1'), doomed.takeTopicId('t-2')]).toEqual([undefined, undefined])
+    doomed.sweep(harness.image)
+    doomed.doom('t-0', 0)
+    expect(doomed.takeTopicId('t-0')).toBeUndefined()
   })
 
   it('a topic of the same name made anew is another one', () => {

@@ -78,6 +78,9 @@ const controllerConfigDefault: ControllerConfig = {
   elections: clockElectionsDefault,
 }
 
+/** From here on it is worth looking whether the state is shorter than its history. */
+const longLogRecords = 256
+
 export class Controller {
   readonly clusterId: string
   readonly #log: MetadataLogPort
@@ -308,10 +311,14 @@ export class Controller {
   #subscribe(from: number, { fromOffset }: SubscribeMetadataRequest): void {
     this.#subscribers.add(from)
     const end = this.#image.endOffset
-    if (fromOffset < this.#log.startOffset) {
+    const isMissed = fromOffset < this.#log.startOffset
+    if (isMissed || (fromOffset === 0 && end >= longLogRecords)) {
       const records = [...this.#image.snapshotRecords()]
-      this.#send(from, { type: 'metadataSnapshot', endOffset: end, records })
-      return
+      // Whoever knows nothing yet needs no history: to replay it costs a start more than its logs.
+      if (isMissed || records.length * 2 <= end) {
+        this.#send(from, { type: 'metadataSnapshot', endOffset: end, records })
+        return
+      }
     }
     const baseOffset = Math.max(0, Math.min(fromOffset, end))
     const records: MetadataRecord[] = []

@@ -6,6 +6,7 @@ import type { MetadataRecord } from '../../../src/replication/controller/metadat
 import type {
   AlterPartitionResponse,
   ControllerResponse,
+  MetadataSnapshot,
   MetadataUpdate,
 } from '../../../src/replication/messages.ts'
 import { ControllerHarness, contentsOf, incarnation } from './controller-harness.ts'
@@ -74,6 +75,32 @@ describe('the order of a request', () => {
     drain(harness)
     harness.propose(1, [], { brokerEpoch: 99 })
     expect(drain(harness)).toEqual([])
+  })
+
+  it('a newcomer gets the state where it is shorter than its history, and the history else', () => {
+    const harness = new ControllerHarness().start(1, 2)
+    harness.createTopic('t', [[1, 2]])
+    const answerTo = (fromOffset: number): ControllerResponse => {
+      subscribe(harness, subscriber, fromOffset)
+      return drain(harness).at(-1)![1]
+    }
+    expect(answerTo(0).type).toBe('metadataUpdate')
+    for (let life = 2; harness.log.endOffset < 300; life += 1) {
+      harness.register(1, {
+        incarnationId: incarnation(1, life),
+        previousIncarnationEnded: true,
+      })
+      harness.heartbeat(1)
+    }
+    const state = answerTo(0)
+    expect(state).toMatchObject({ type: 'metadataSnapshot', endOffset: harness.log.endOffset })
+    const image = new MetadataImage()
+    const { records, endOffset } = state as MetadataSnapshot
+    expect(records.length * 2).toBeLessThan(endOffset)
+    image.load(records, endOffset)
+    expect(contentsOf(image)).toEqual(contentsOf(harness.image))
+    // Whoever knows something goes on from there.
+    expect(answerTo(1)).toMatchObject({ type: 'metadataUpdate', baseOffset: 1 })
   })
 
   it('fencing is told without anybody having asked', () => {
