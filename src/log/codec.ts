@@ -6,7 +6,7 @@ import { compressSnappy, decompressSnappy } from './snappy-blocks.ts'
 import { compressZstd, decompressZstd } from './zstd.ts'
 
 interface Codec {
-  /** The bytes from `start` to `end`, compressed, in memory that the caller may keep. */
+  /** The bytes from `start` to `end`, compressed, in memory that the next call may use again. */
   readonly compress: (bytes: Uint8Array, start: number, end: number) => Uint8Array
   /**
    * What the bytes from `start` to `end` hold, at most `bytesMax`, in memory that the caller may
@@ -29,7 +29,11 @@ const codecs: Readonly<Record<Codecs, Codec>> = {
   zstd: { compress: compressZstd, decompress: decompressZstd },
 }
 
-/** @throws {TidemarkError} UNSUPPORTED_VERSION when the codec's library does not load here. */
+/**
+ * The bytes from `start` to `end`, compressed. What it gives is good until the next call.
+ *
+ * @throws {TidemarkError} UNSUPPORTED_VERSION when the codec's library does not load here.
+ */
 export function compressRecords(
   compression: Codecs,
   bytes: Uint8Array,

@@ -3,6 +3,7 @@ import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../src/errors.ts'
+import { SeededRandom } from '../../src/lab/statistics-random.ts'
 import { type Codecs, compressRecords, decompressRecords } from '../../src/log/codec.ts'
 import { nodeZstd, WasmZstd } from '../../src/log/zstd-library.ts'
 
@@ -111,6 +112,20 @@ describe('lz4', () => {
       expect((block[5]! >>> 4) & 7).toBeGreaterThanOrEqual(4)
       expect(block[5]! & 0b1000_1111).toBe(0)
     }
+  })
+
+  it('stores a block that would not be smaller, and compresses the next', () => {
+    const random = new SeededRandom(1)
+    const noise = Uint8Array.from({ length: 65_536 }, () => random.nextBelow(256))
+    const frame = compress('lz4', Buffer.concat([noise, words(65_536), words(1)]))
+    const view = new DataView(frame.buffer, frame.byteOffset)
+    expect(view.getUint32(7, true)).toBe(0x8001_0000)
+    const second = view.getUint32(11 + 65_536, true)
+    expect(second).toBeLessThan(1_000)
+    expect(view.getUint32(15 + 65_536 + second, true)).toBe(0x8000_0001)
+    expect(frame.length).toBe(65_536 + second + 1 + 7 + 4 * 4)
+    const back = decompress('lz4', frame, 200_000)
+    expect(back.equals(Buffer.concat([noise, words(65_536), words(1)]))).toBe(true)
   })
 
   it('is read with checksums of its blocks and of all, which are checked', () => {
