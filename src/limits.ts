@@ -24,7 +24,7 @@ export const limits = {
   /** A batch, and so a claim, may take this share of a ring at most. */
   ringClaimShareMax: 1 / 4,
   /** Acknowledgements a producer may have outstanding at one broker. */
-  acksOutstandingMax: 32_768,
+  acksOutstandingMax: 16_384,
 
   /** Kafka's `max.message.bytes` default; a batch of a producer is refused above it. */
   batchBytesDefaultMax: 1_048_588,
@@ -47,8 +47,8 @@ export const limits = {
   compactionMapBytes: 128 * MiB,
 
   /** What one broker thread does in one step before it looks elsewhere. */
-  leaderRoundBytesMax: 8 * MiB,
-  followerRoundBytesMax: 8 * MiB,
+  leaderRoundBytesMax: 4 * MiB,
+  followerRoundBytesMax: 4 * MiB,
   /**
    * Of one call that writes batches. From 2 MiB on Linux backs a file by huge pages; a virtual
    * machine gives those back to its host as they become free, and fresh ones cost ten times the

@@ -24,7 +24,7 @@ import { restBeforeEnd } from './thread-end.ts'
 import type { BrokerThreadData, BrokerThreadMessage } from './thread-messages.ts'
 
 /** Steps without a pause after which counters and news go out all the same. */
-const stepsPerNews = 32
+const stepsPerNews = 64
 
 function run(data: BrokerThreadData): void {
   const { config, newsPort, syncPort } = data
