@@ -6,7 +6,7 @@ import type { PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { BatchRing } from './batch-ring.ts'
 
-export const framesPerRoundMax = 4_096
+export const framesPerRoundMax = 1_024
 
 export class FrameGroups {
   /** Positions of its batches in ring memory, as `PartitionLog` takes them; filled by `select`. */
