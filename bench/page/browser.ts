@@ -2,16 +2,14 @@
  * The performance page's script: its functions go to the page as their own source text, together
  * with those of the report that they call.
  */
-import type { Plot } from '../../src/lab/report/browser/dom.ts'
+import type { Node, Plot } from '../../src/lab/report/browser/dom.ts'
 import * as draw from '../../src/lab/report/browser/draw.ts'
 import * as report from '../../src/lab/report/browser/page.ts'
 import type { Curve } from './curves.ts'
 
-type BrowserNode = import('../../src/lab/report/browser/dom.ts').Node
-
-declare const document: { getElementById(id: string): BrowserNode | null }
-declare const uPlot: new (options: object, data: readonly unknown[], target: BrowserNode) => Plot
-declare const ResizeObserver: new (listener: () => void) => { observe(node: BrowserNode): void }
+declare const document: { getElementById(id: string): Node | null }
+declare const uPlot: new (options: object, data: readonly unknown[], target: Node) => Plot
+declare const ResizeObserver: new (listener: () => void) => { observe(node: Node): void }
 declare const colorOf: typeof draw.colorOf
 declare const valueText: typeof draw.valueText
 declare const followTheme: typeof report.followTheme
@@ -29,8 +27,7 @@ export function performanceScript(): string {
 
 export function startCurves(): void {
   const data = JSON.parse(document.getElementById('run-data')!.textContent!) as CurvesData
-  const drawn = data.curves.map(drawCurve)
-  followTheme({ drawn } as unknown as report.Page)
+  followTheme(data.curves.map(drawCurve))
 }
 
 export function drawCurve(curve: Curve): { plot: Plot } {

@@ -7,7 +7,7 @@
  */
 import type { PartitionIndex } from '../ids.ts'
 
-const partitionsMax = 16
+const groupSizeMax = 16
 /** A partition shall not stay out of sync for company: with large ones a group takes long. */
 const waitMsMax = 30
 
@@ -43,7 +43,7 @@ export class FinishGroup {
 
   isDue(nowMs: number): boolean {
     if (this.isEmpty) return false
-    return this.#waiting.length >= partitionsMax || nowMs - this.#sinceMs >= waitMsMax
+    return this.#waiting.length >= groupSizeMax || nowMs - this.#sinceMs >= waitMsMax
   }
 
   /** All that wait; from now on they don't. */

@@ -44,8 +44,6 @@ export interface WorkerClusterOptions {
   readonly config?: ClusterConfigInput
   readonly topic?: Readonly<Record<string, string>>
   readonly partitionsMax?: number
-  /** Answers that a producer may wait for at one broker; a power of two. */
-  readonly ackCapacity?: number
 }
 
 interface Life {
@@ -58,7 +56,7 @@ interface Life {
 export const topicName = 'events'
 const routesConnection = 0
 const supervisorConnection = -1
-const ackCapacityDefault = 1_024
+const ackCapacity = 1_024
 const clusterIdText = 'tidemark-test-cluster'
 
 export class WorkerBrokers {
@@ -93,7 +91,7 @@ export class WorkerBrokers {
       ...options.config,
     })
     const { brokers } = this
-    const { partitionsMax = 64, ackCapacity = ackCapacityDefault } = options
+    const partitionsMax = options.partitionsMax ?? 64
     const shape = { brokers, partitionsMax, clients: limits.producersMax }
     this.memory = {
       board: allocateProgressBoard(shape, this.clock.nowMs()),

@@ -56,7 +56,7 @@ export interface Page {
 export function startPage(): void {
   const data = JSON.parse(document.getElementById('run-data')!.textContent!) as PageData
   const page: Page = { data, drawn: [], index: 0, zooming: false }
-  followTheme(page)
+  followTheme(page.drawn)
   if (data.charts.length === 0) return
   for (const chart of data.charts) page.drawn.push(drawChart(page, chart))
   const resize = () => {
@@ -236,13 +236,13 @@ export function spokenAt({ data, index }: Page, chart: Chart): string {
  * Theme: what the address asks (`?theme=dark`), else the system's; the button overrides; paper is
  * light.
  */
-export function followTheme(page: Page): void {
+export function followTheme(drawn: readonly Pick<Drawn, 'plot'>[]): void {
   const root = document.documentElement
   const system = matchMedia('(prefers-color-scheme: dark)')
   const asked = /[?&]theme=(dark|light)/.exec(location.search)
   if (asked) root.setAttribute('data-theme', asked[1]!)
   const redraw = () => {
-    for (const { plot } of page.drawn) plot.redraw(false, false)
+    for (const { plot } of drawn) plot.redraw(false, false)
   }
   const current = () => root.getAttribute('data-theme') || (system.matches ? 'dark' : 'light')
   const button = document.getElementById('theme')!
