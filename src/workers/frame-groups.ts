@@ -1,22 +1,25 @@
 /**
  * FrameGroups: one round's frames, chained into one list a partition in ring order, so that many
- * small batches of a partition become one write. All arrays are reused from round to round.
+ * small batches of a partition become one write. All arrays are reused from round to round, and
+ * grow to the bound only where so much came at once: what never sees a backlog keeps small ones.
  */
 import type { PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { BatchRing } from './batch-ring.ts'
 
-export const framesPerRoundMax = 1_024
+export const framesPerRoundMax = 4_096
+/** What every reader of a ring has room for from the start. */
+export const framesPerRoundMin = 1_024
 
 export class FrameGroups {
-  /** Positions of its batches in ring memory, as `PartitionLog` takes them; filled by `select`. */
-  readonly run: BatchRun
   readonly #ring: BatchRing
-  readonly #framePosition = new Int32Array(framesPerRoundMax)
-  readonly #nextFrame = new Int32Array(framesPerRoundMax)
-  readonly #groupPartition = new Int32Array(framesPerRoundMax)
-  readonly #groupFirst = new Int32Array(framesPerRoundMax)
-  readonly #groupLast = new Int32Array(framesPerRoundMax)
+  #run: BatchRun
+  #capacity = framesPerRoundMin
+  #framePosition = new Int32Array(framesPerRoundMin)
+  #nextFrame = new Int32Array(framesPerRoundMin)
+  #groupPartition = new Int32Array(framesPerRoundMin)
+  #groupFirst = new Int32Array(framesPerRoundMin)
+  #groupLast = new Int32Array(framesPerRoundMin)
   readonly #groupOfPartition: Int32Array
   readonly #roundOfPartition: Int32Array
   #round = 0
@@ -27,7 +30,12 @@ export class FrameGroups {
     this.#ring = ring
     this.#groupOfPartition = new Int32Array(partitionsMax)
     this.#roundOfPartition = new Int32Array(partitionsMax)
-    this.run = { memory: ring.memory, positions: new Int32Array(framesPerRoundMax), count: 0 }
+    this.#run = { memory: ring.memory, positions: new Int32Array(framesPerRoundMin), count: 0 }
+  }
+
+  /** Frames, and so groups, there is room for now. */
+  get capacity(): number {
+    return this.#capacity
   }
 
   begin(): void {
@@ -49,6 +57,7 @@ export class FrameGroups {
   }
 
   add(partition: PartitionIndex, position: number): void {
+    if (this.#frameCount === this.#capacity) this.#grow()
     const index = this.#frameCount++
     this.#framePosition[index] = position
     this.#nextFrame[index] = -1
@@ -70,9 +79,12 @@ export class FrameGroups {
     return this.#groupPartition[group]! as PartitionIndex
   }
 
-  /** Fills `run` with the batches of a group. */
+  /**
+   * Positions of a group's batches in ring memory, as `PartitionLog` takes them. Good until the
+   * next call.
+   */
   select(group: number): BatchRun {
-    const { run } = this
+    const run = this.#run
     run.count = 0
     for (let at = this.first(group); at >= 0; at = this.next(at)) {
       run.positions[run.count++] = this.#ring.batchPosition(this.position(at))
@@ -93,4 +105,21 @@ export class FrameGroups {
   position(at: number): number {
     return this.#framePosition[at]!
   }
+
+  #grow(): void {
+    const capacity = Math.min(2 * this.#capacity, framesPerRoundMax)
+    this.#capacity = capacity
+    this.#framePosition = grown(this.#framePosition, capacity)
+    this.#nextFrame = grown(this.#nextFrame, capacity)
+    this.#groupPartition = grown(this.#groupPartition, capacity)
+    this.#groupFirst = grown(this.#groupFirst, capacity)
+    this.#groupLast = grown(this.#groupLast, capacity)
+    this.#run = { memory: this.#ring.memory, positions: new Int32Array(capacity), count: 0 }
+  }
+}
+
+function grown(words: Int32Array, capacity: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(capacity)
+  larger.set(words)
+  return larger
 }

@@ -3,18 +3,44 @@
  * are reused from round to round.
  */
 import { AppendOutcomes } from '../log/producers/append-outcomes.ts'
-import { type FrameGroups, framesPerRoundMax } from './frame-groups.ts'
+import { type FrameGroups, framesPerRoundMin } from './frame-groups.ts'
 
 export class FrameOutcomes {
-  /** For the append of one group; `keep` must follow before that of the next. */
-  readonly ofGroup = new AppendOutcomes(framesPerRoundMax)
+  #ofGroup = new AppendOutcomes(framesPerRoundMin)
   /** By group: all its frames are in the log, and the batches tell their offsets. */
-  readonly #isPlain = new Uint8Array(framesPerRoundMax)
+  #isPlain = new Uint8Array(framesPerRoundMin)
+  /** By group: its log didn't take it. */
+  #isRefused = new Uint8Array(framesPerRoundMin)
   /** By frame. */
-  readonly #errors = new Int32Array(framesPerRoundMax)
-  readonly #duplicates = new Uint8Array(framesPerRoundMax)
-  readonly #baseOffsets = new Float64Array(framesPerRoundMax)
-  readonly #nextOffsets = new Float64Array(framesPerRoundMax)
+  #errors = new Int32Array(framesPerRoundMin)
+  #duplicates = new Uint8Array(framesPerRoundMin)
+  #baseOffsets = new Float64Array(framesPerRoundMin)
+  #nextOffsets = new Float64Array(framesPerRoundMin)
+
+  /** For the append of one group; `keep` must follow before that of the next. */
+  get ofGroup(): AppendOutcomes {
+    return this.#ofGroup
+  }
+
+  /** Before the first append of a round: room for all its frames. What was kept is lost. */
+  reserve(capacity: number): void {
+    if (capacity <= this.#errors.length) return
+    this.#ofGroup = new AppendOutcomes(capacity)
+    this.#isPlain = new Uint8Array(capacity)
+    this.#isRefused = new Uint8Array(capacity)
+    this.#errors = new Int32Array(capacity)
+    this.#duplicates = new Uint8Array(capacity)
+    this.#baseOffsets = new Float64Array(capacity)
+    this.#nextOffsets = new Float64Array(capacity)
+  }
+
+  setRefused(group: number, isRefused: boolean): void {
+    this.#isRefused[group] = isRefused ? 1 : 0
+  }
+
+  isRefused(group: number): boolean {
+    return this.#isRefused[group] === 1
+  }
 
   keep(groups: FrameGroups, group: number): void {
     const { areAllPlain, errors, duplicates, baseOffsets, nextOffsets } = this.ofGroup

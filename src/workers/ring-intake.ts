@@ -24,7 +24,7 @@ import type { PartitionLeaders } from '../replication/partition-leaders.ts'
 import type { Acknowledger } from './acknowledger.ts'
 import { type BatchRing, frame, frameAccepted, frameRejected } from './batch-ring.ts'
 import type { BrokerTally } from './broker-tally.ts'
-import { FrameGroups, framesPerRoundMax } from './frame-groups.ts'
+import { FrameGroups } from './frame-groups.ts'
 import { FrameOutcomes } from './frame-outcomes.ts'
 import type { PartitionStore } from './partition-store.ts'
 import type { ProgressBoard } from './progress-board.ts'
@@ -54,8 +54,6 @@ export class RingIntake {
   #consumed: number
   readonly #groups: FrameGroups
   readonly #outcomes = new FrameOutcomes()
-  /** By group of the round: its log didn't take it. */
-  readonly #isRefused = new Uint8Array(framesPerRoundMax)
 
   constructor(parts: RingIntakeParts) {
     this.#parts = parts
@@ -82,7 +80,8 @@ export class RingIntake {
     }
     this.takenBytes = bytes
     if (taken === 0) return 0
-    const { groupCount } = this.#groups
+    const { groupCount, capacity } = this.#groups
+    this.#outcomes.reserve(capacity)
     for (let group = 0; group < groupCount; group++) this.#appendGroup(group)
     for (let group = 0; group < groupCount; group++) this.#commitGroup(group, nowMs)
     this.#consumed = position
@@ -131,7 +130,7 @@ export class RingIntake {
   #appendGroup(group: number): void {
     const { leaders, store } = this.#parts
     const partition = this.#groups.partition(group)
-    this.#isRefused[group] = 0
+    this.#outcomes.setRefused(group, false)
     try {
       const run = this.#groups.select(group)
       store.log(partition).append(run, leaders.leaderEpoch(partition), this.#outcomes.ofGroup)
@@ -146,7 +145,7 @@ export class RingIntake {
    * on disk, if the topic says so.
    */
   #commitGroup(group: number, nowMs: number): void {
-    if (this.#isRefused[group] === 1) return
+    if (this.#outcomes.isRefused(group)) return
     const { leaders, store, board, brokerId } = this.#parts
     const partition = this.#groups.partition(group)
     const epoch = leaders.leaderEpoch(partition)
@@ -173,7 +172,7 @@ export class RingIntake {
 
   #failGroup(group: number, error: unknown): void {
     if (!isTidemarkError(error)) throw error
-    this.#isRefused[group] = 1
+    this.#outcomes.setRefused(group, true)
     this.#rejectGroup(group, error.number)
     const partition = this.#groups.partition(group)
     if (error.number === storageError) this.#parts.store.noteFailure(partition, error)

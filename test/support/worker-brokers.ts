@@ -44,6 +44,8 @@ export interface WorkerClusterOptions {
   readonly config?: ClusterConfigInput
   readonly topic?: Readonly<Record<string, string>>
   readonly partitionsMax?: number
+  /** Answers that a producer may wait for at one broker; a power of two. */
+  readonly ackCapacity?: number
 }
 
 interface Life {
@@ -56,7 +58,7 @@ interface Life {
 export const topicName = 'events'
 const routesConnection = 0
 const supervisorConnection = -1
-const ackCapacity = 1_024
+const ackCapacityDefault = 1_024
 const clusterIdText = 'tidemark-test-cluster'
 
 export class WorkerBrokers {
@@ -91,7 +93,7 @@ export class WorkerBrokers {
       ...options.config,
     })
     const { brokers } = this
-    const partitionsMax = options.partitionsMax ?? 64
+    const { partitionsMax = 64, ackCapacity = ackCapacityDefault } = options
     const shape = { brokers, partitionsMax, clients: limits.producersMax }
     this.memory = {
       board: allocateProgressBoard(shape, this.clock.nowMs()),
