@@ -7,14 +7,13 @@ import type { PartitionIndex } from '../ids.ts'
 import type { BatchRun } from '../log/batch-memory.ts'
 import type { BatchRing } from './batch-ring.ts'
 
-export const framesPerRoundMax = 4_096
+const framesPerRoundMax = 4_096
 /** What every reader of a ring has room for from the start. */
-export const framesPerRoundMin = 1_024
+const framesPerRoundMin = 1_024
 
 export class FrameGroups {
   readonly #ring: BatchRing
   #run: BatchRun
-  #capacity = framesPerRoundMin
   #framePosition = new Int32Array(framesPerRoundMin)
   #nextFrame = new Int32Array(framesPerRoundMin)
   #groupPartition = new Int32Array(framesPerRoundMin)
@@ -35,7 +34,7 @@ export class FrameGroups {
 
   /** Frames, and so groups, there is room for now. */
   get capacity(): number {
-    return this.#capacity
+    return this.#framePosition.length
   }
 
   begin(): void {
@@ -57,7 +56,7 @@ export class FrameGroups {
   }
 
   add(partition: PartitionIndex, position: number): void {
-    if (this.#frameCount === this.#capacity) this.#grow()
+    if (this.#frameCount === this.capacity) this.#grow()
     const index = this.#frameCount++
     this.#framePosition[index] = position
     this.#nextFrame[index] = -1
@@ -107,8 +106,7 @@ export class FrameGroups {
   }
 
   #grow(): void {
-    const capacity = Math.min(2 * this.#capacity, framesPerRoundMax)
-    this.#capacity = capacity
+    const capacity = Math.min(2 * this.capacity, framesPerRoundMax)
     this.#framePosition = grown(this.#framePosition, capacity)
     this.#nextFrame = grown(this.#nextFrame, capacity)
     this.#groupPartition = grown(this.#groupPartition, capacity)

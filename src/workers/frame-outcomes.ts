@@ -3,29 +3,26 @@
  * are reused from round to round.
  */
 import { AppendOutcomes } from '../log/producers/append-outcomes.ts'
-import { type FrameGroups, framesPerRoundMin } from './frame-groups.ts'
+import type { FrameGroups } from './frame-groups.ts'
 
 export class FrameOutcomes {
-  #ofGroup = new AppendOutcomes(framesPerRoundMin)
-  /** By group: all its frames are in the log, and the batches tell their offsets. */
-  #isPlain = new Uint8Array(framesPerRoundMin)
-  /** By group: its log didn't take it. */
-  #isRefused = new Uint8Array(framesPerRoundMin)
-  /** By frame. */
-  #errors = new Int32Array(framesPerRoundMin)
-  #duplicates = new Uint8Array(framesPerRoundMin)
-  #baseOffsets = new Float64Array(framesPerRoundMin)
-  #nextOffsets = new Float64Array(framesPerRoundMin)
-
+  /** Frames, and so groups, there is room for. */
+  readonly capacity: number
   /** For the append of one group; `keep` must follow before that of the next. */
-  get ofGroup(): AppendOutcomes {
-    return this.#ofGroup
-  }
+  readonly ofGroup: AppendOutcomes
+  /** By group: all its frames are in the log, and the batches tell their offsets. */
+  readonly #isPlain: Uint8Array
+  /** By group: its log didn't take it. */
+  readonly #isRefused: Uint8Array
+  /** By frame. */
+  readonly #errors: Int32Array
+  readonly #duplicates: Uint8Array
+  readonly #baseOffsets: Float64Array
+  readonly #nextOffsets: Float64Array
 
-  /** Before the first append of a round: room for all its frames. What was kept is lost. */
-  reserve(capacity: number): void {
-    if (capacity <= this.#errors.length) return
-    this.#ofGroup = new AppendOutcomes(capacity)
+  constructor(capacity: number) {
+    this.capacity = capacity
+    this.ofGroup = new AppendOutcomes(capacity)
     this.#isPlain = new Uint8Array(capacity)
     this.#isRefused = new Uint8Array(capacity)
     this.#errors = new Int32Array(capacity)

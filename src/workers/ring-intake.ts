@@ -53,12 +53,13 @@ export class RingIntake {
   readonly #parts: RingIntakeParts
   #consumed: number
   readonly #groups: FrameGroups
-  readonly #outcomes = new FrameOutcomes()
+  #outcomes: FrameOutcomes
 
   constructor(parts: RingIntakeParts) {
     this.#parts = parts
     this.#consumed = parts.ring.published
     this.#groups = new FrameGroups(parts.ring, parts.board.shape.partitionsMax)
+    this.#outcomes = new FrameOutcomes(this.#groups.capacity)
   }
 
   /** Bytes of the batches that the last round took. */
@@ -81,7 +82,8 @@ export class RingIntake {
     this.takenBytes = bytes
     if (taken === 0) return 0
     const { groupCount, capacity } = this.#groups
-    this.#outcomes.reserve(capacity)
+    // Nothing is kept from round to round.
+    if (capacity > this.#outcomes.capacity) this.#outcomes = new FrameOutcomes(capacity)
     for (let group = 0; group < groupCount; group++) this.#appendGroup(group)
     for (let group = 0; group < groupCount; group++) this.#commitGroup(group, nowMs)
     this.#consumed = position

@@ -43,7 +43,7 @@ describe('a round of frames', () => {
     expect(groups.isFull).toBe(frames === 4_096)
   })
 
-  it('grows once, and serves smaller rounds afterwards', () => {
+  it('grows to the bound, and serves smaller rounds afterwards', () => {
     const groups = new FrameGroups(ring, partitions)
     expect(groups.capacity).toBe(1_024)
     for (const frames of [100, 4_096, 7, 3_000]) {
@@ -57,9 +57,8 @@ describe('a round of frames', () => {
 describe('outcomes of a round', () => {
   it('are kept of every frame and group there is room for', () => {
     const groups = new FrameGroups(ring, partitions)
-    const outcomes = new FrameOutcomes()
     roundOf(groups, 3_000)
-    outcomes.reserve(groups.capacity)
+    const outcomes = new FrameOutcomes(groups.capacity)
     for (let group = 0; group < groups.groupCount; group++) {
       outcomes.ofGroup.areAllPlain = group % 3 === 0
       outcomes.ofGroup.refused(0, 'OUT_OF_ORDER_SEQUENCE_NUMBER')
@@ -79,8 +78,7 @@ describe('outcomes of a round', () => {
   })
 
   it('have room for all of one partition', () => {
-    const outcomes = new FrameOutcomes()
-    outcomes.reserve(4_096)
+    const outcomes = new FrameOutcomes(4_096)
     expect(outcomes.ofGroup.errors.length).toBe(4_096)
   })
 })
